@@ -1,0 +1,61 @@
+"""Errors and warnings of dtstat.
+
+Every message says what was wrong, what was got, and what to do next:
+
+    `threshold` must be a number in [0, 1]; got 1.3. Thresholds are absolute dependence values.
+
+Catch :class:`DTError` to catch all of them. The subclasses also derive from the built-in class
+a Python user would expect (``ValueError``, ``ImportError``).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class DTError(Exception):
+    """Base class of every error dtstat raises on purpose."""
+
+
+class InputError(DTError, ValueError):
+    """An argument or a data set cannot be used.
+
+    Attributes
+    ----------
+    argument
+        Name of the argument at fault, or None when the data themselves are.
+    """
+
+    def __init__(self, message: str, argument: str | None = None) -> None:
+        super().__init__(message)
+        self.argument = argument
+
+
+class MissingExtraError(DTError, ImportError):
+    """A feature needs a package that is not installed."""
+
+    def __init__(self, feature: str, package: str, extra: str, instead: str = "") -> None:
+        super().__init__(
+            f"{feature} needs the package '{package}', which is not installed. "
+            f'Install it with: pip install "dtstat[{extra}]".' + (f" {instead}" if instead else "")
+        )
+
+
+class DTWarning(UserWarning):
+    """Base class of every warning dtstat gives."""
+
+
+class DataWarning(DTWarning):
+    """The data can be used, but probably not as the user meant."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Sentence that suggests the known name closest to a mistyped one, or lists them all."""
+    known = sorted(known)
+    lowered = {k.lower(): k for k in known}
+    close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean '{lowered[close[0]]}'?"
+    listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+    return f"Known: {listed}."
