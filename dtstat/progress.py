@@ -15,7 +15,9 @@ ProgressCallback = Callable[[int, int], Any]
 Progress = bool | ProgressCallback | None
 
 
-def track(work: Iterable[T], progress: Progress, label: str, total: int | None = None) -> Iterator[T]:
+def track(
+    work: Iterable[T], progress: Progress, label: str, total: int | None = None
+) -> Iterator[T]:
     """Yield from ``work`` and report after each piece is done."""
     if total is None:
         total = len(work) if isinstance(work, Sized) else 0

@@ -1,0 +1,106 @@
+"""How close two structures are, whatever their factors are called (appendix B.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dtstat.errors import InputError
+from dtstat.structure.support import BoolArray, Structure
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Agreement of an estimated structure with a true one, after matching their factors.
+
+    Attributes
+    ----------
+    f1
+        Harmonic mean of precision and recall of the item–factor edges; 1 if equal.
+    hamming
+        Edges to add or delete to turn one into the other.
+    precision, recall
+        Share of estimated edges that are true, of true edges that were found.
+    n_factors
+        Numbers of factors (estimated, true).
+    matching
+        Estimated factor → true factor. Factors without a partner are left out.
+    """
+
+    f1: float
+    hamming: int
+    precision: float
+    recall: float
+    n_factors: tuple[int, int]
+    matching: dict[str, str]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the two are the same structure."""
+        return self.hamming == 0
+
+
+def compare(estimated: Structure, truth: Structure) -> Comparison:
+    """Compare two structures over the best matching of their factors.
+
+    F₁ = max_π 2|Â^π ∩ A| / (2|Â^π ∩ A| + |Â^π △ A|) and HD = min_π |Â^π △ A|. Both are reached by
+    the matching π that has the most edges in common, found by optimal assignment; a factor left
+    without a partner counts with all its edges as wrong.
+
+    Parameters
+    ----------
+    estimated, truth
+        Structures of the same items, in any order, with any numbers of factors.
+
+    Raises
+    ------
+    InputError
+        If the items are not the same.
+
+    Examples
+    --------
+    >>> truth = Structure.from_keys({"A": ["a1", "a2"], "B": ["b1", "b2"]})
+    >>> found = Structure.from_keys({"F1": ["b1", "b2", "a2"], "F2": ["a1", "a2"]})
+    >>> result = compare(found, truth)
+    >>> result.hamming, result.matching
+    (1, {'F1': 'B', 'F2': 'A'})
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    A, B = _same_items(estimated, truth), truth.support
+    overlap = A.astype(int).T @ B.astype(int)
+    rows, columns = linear_sum_assignment(overlap, maximize=True)
+    hits = int(overlap[rows, columns].sum())
+    n_estimated, n_true = int(A.sum()), int(B.sum())
+    return Comparison(
+        f1=_ratio(2 * hits, n_estimated + n_true),
+        hamming=n_estimated + n_true - 2 * hits,
+        precision=_ratio(hits, n_estimated),
+        recall=_ratio(hits, n_true),
+        n_factors=(estimated.n_factors, truth.n_factors),
+        matching={
+            estimated.factor_names[a]: truth.factor_names[b]
+            for a, b in zip(rows, columns, strict=True)
+            if overlap[a, b]
+        },
+    )
+
+
+def _ratio(part: int, whole: int) -> float:
+    """Share of a whole; an empty whole has nothing wrong in it."""
+    return part / whole if whole else 1.0
+
+
+def _same_items(estimated: Structure, truth: Structure) -> BoolArray:
+    """Rows of ``estimated.support`` in the order of the items of ``truth``."""
+    missing = set(truth.item_names) ^ set(estimated.item_names)
+    if missing:
+        raise InputError(
+            f"The two structures must have the same items; '{min(missing)}' is in only one of "
+            f"them (and {len(missing) - 1} more). Give both the same `item_names`."
+        )
+    position = {name: i for i, name in enumerate(estimated.item_names)}
+    rows = np.array([position[name] for name in truth.item_names], dtype=int)
+    reordered: BoolArray = estimated.support[rows]
+    return reordered

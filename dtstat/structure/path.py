@@ -1,0 +1,124 @@
+"""The solution path: which structure each threshold gives, read off the barcode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from dtstat.structure.barcode import Barcode, FloatArray, IntArray
+from dtstat.structure.support import Structure
+
+
+@dataclass(frozen=True, repr=False)
+class Candidate:
+    """One distinct structure of the path.
+
+    Attributes
+    ----------
+    intervals
+        All intervals [low, high) of thresholds that give this structure, widest first. There is
+        nearly always one; a structure returns if a clique came and went in between.
+    n_factors, n_edges
+        Number of factors, and of item–factor edges (free loadings).
+    """
+
+    intervals: tuple[tuple[float, float], ...]
+    n_factors: int
+    n_edges: int
+    _barcode: Barcode
+
+    @property
+    def tau_low(self) -> float:
+        """Lower end, included, of its widest interval of thresholds."""
+        return self.intervals[0][0]
+
+    @property
+    def tau_high(self) -> float:
+        """Upper end, excluded, of its widest interval of thresholds."""
+        return self.intervals[0][1]
+
+    @property
+    def persistence(self) -> float:
+        """Width of its widest interval."""
+        return self.tau_high - self.tau_low
+
+    @cached_property
+    def structure(self) -> Structure:
+        """The structure, built when first asked for."""
+        return self._barcode.at(self.tau_low)
+
+    def __repr__(self) -> str:
+        return (
+            f"Candidate: thresholds [{self.tau_low:.4f}, {self.tau_high:.4f}), "
+            f"{self.n_factors} factors, {self.n_edges} edges"
+        )
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """The path cut where the structure changes: piece s covers [edges[s], edges[s + 1])."""
+
+    edges: FloatArray
+    name: npt.NDArray[np.uint64]
+    n_factors: IntArray
+    n_edges: IntArray
+
+
+def candidates(barcode: Barcode, thresholds: FloatArray | None = None) -> tuple[Candidate, ...]:
+    """List the distinct structures with at least one factor, by rising threshold.
+
+    Parameters
+    ----------
+    barcode
+        Cliques of the exact path.
+    thresholds
+        Keep only what these thresholds see; all of the path if None.
+
+    Notes
+    -----
+    Cost: sorting the births and deaths. No two structures are compared: a structure's name is the
+    exclusive or of random 64-bit names of its cliques.
+    """
+    segments = _segments(barcode)
+    seen = segments.n_factors > 0
+    if thresholds is not None:
+        visited = np.searchsorted(segments.edges, thresholds, side="right") - 1
+        inside = visited[(visited >= 0) & (visited < len(segments.name))]
+        seen &= np.isin(np.arange(len(seen)), inside)
+    pieces = np.flatnonzero(seen)
+    _, group = np.unique(segments.name[pieces], return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    splits = np.flatnonzero(np.diff(group[order])) + 1
+    found = [_candidate(barcode, segments, g) for g in np.split(pieces[order], splits) if len(g)]
+    return tuple(sorted(found, key=lambda c: c.tau_low))
+
+
+def _segments(barcode: Barcode) -> _Segments:
+    m = len(barcode)
+    clique_names = np.random.default_rng(m).integers(0, 2**64, size=m, dtype=np.uint64)
+    time = np.concatenate([barcode.births, barcode.deaths])
+    order = np.argsort(time, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(time[order])), [2 * m - 1] if m else []).astype(int)
+
+    def running(change: npt.NDArray[np.int64]) -> IntArray:
+        total: IntArray = np.cumsum(np.concatenate([change, -change])[order])[last]
+        return total
+
+    toggles = np.bitwise_xor.accumulate(np.concatenate([clique_names, clique_names])[order])
+    return _Segments(
+        edges=time[order][last],
+        name=toggles[last][:-1],
+        n_factors=running(np.ones(m, dtype=np.int64))[:-1],
+        n_edges=running(barcode.sizes)[:-1],
+    )
+
+
+def _candidate(barcode: Barcode, segments: _Segments, pieces: IntArray) -> Candidate:
+    low, high = segments.edges[pieces], segments.edges[pieces + 1]
+    widest_first = np.argsort(low - high, kind="stable")
+    intervals = tuple((float(low[i]), float(high[i])) for i in widest_first)
+    s = pieces[0]
+    return Candidate(intervals, int(segments.n_factors[s]), int(segments.n_edges[s]), barcode)

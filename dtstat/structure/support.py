@@ -1,0 +1,244 @@
+"""A factor structure: which items are children of which factors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dtstat.errors import InputError, nearest
+
+BoolArray = npt.NDArray[np.bool_]
+
+_R_WORDS = frozenset(["if", "else", "repeat", "while", "function", "for", "next", "break"]) | {
+    "TRUE",
+    "FALSE",
+    "NULL",
+    "Inf",
+    "NaN",
+    "NA",
+}
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Structure:
+    """Which items load on which factors: the paper's Jacobian support A (Definition 1).
+
+    Factors have no order and no given names, so two structures are equal when they have the same
+    items and the same child sets.
+
+    Parameters
+    ----------
+    support
+        (p, d) array of booleans; ``support[i, k]`` says that item i is a child of factor k.
+    item_names
+        p names; "x1", "x2", ... if omitted.
+    factor_names
+        d names; "F1", "F2", ... if omitted.
+
+    Examples
+    --------
+    >>> structure = Structure([[1, 0], [1, 1], [0, 1]], item_names=["a", "b", "c"])
+    >>> structure.children("F1"), structure.unique_children("F1")
+    (('a', 'b'), ('a',))
+    >>> structure.satisfies_ucc
+    True
+    """
+
+    support: BoolArray
+    item_names: tuple[str, ...]
+    factor_names: tuple[str, ...]
+
+    def __init__(
+        self,
+        support: npt.ArrayLike,
+        item_names: Sequence[str] | None = None,
+        factor_names: Sequence[str] | None = None,
+    ) -> None:
+        A = _checked_support(support)
+        p, d = A.shape
+        object.__setattr__(self, "support", A)
+        object.__setattr__(self, "item_names", _names(item_names, p, "item_names", "x"))
+        object.__setattr__(self, "factor_names", _names(factor_names, d, "factor_names", "F"))
+
+    @classmethod
+    def from_keys(
+        cls, keys: Mapping[str, Iterable[str]], item_names: Sequence[str] | None = None
+    ) -> Structure:
+        """Build from a scoring key: factor name → its items, as psych writes it.
+
+        A leading minus (a reverse-keyed item) is dropped. Items are those of ``item_names`` or,
+        without it, those of the key in order of appearance.
+        """
+        sets = {factor: [str(item).removeprefix("-") for item in keys[factor]] for factor in keys}
+        items = list(item_names or dict.fromkeys(name for names in sets.values() for name in names))
+        position = {name: i for i, name in enumerate(items)}
+        A = np.zeros((len(items), len(sets)), dtype=bool)
+        for k, names in enumerate(sets.values()):
+            for name in names:
+                if name not in position:
+                    raise InputError(
+                        f"`keys` names the item '{name}', which is not among the items. "
+                        + nearest(name, items),
+                        "keys",
+                    )
+                A[position[name], k] = True
+        return cls(A, items, list(sets))
+
+    @property
+    def n_items(self) -> int:
+        """Number of items p."""
+        return int(self.support.shape[0])
+
+    @property
+    def n_factors(self) -> int:
+        """Number of factors d."""
+        return int(self.support.shape[1])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of item–factor edges, that is of free loadings."""
+        return int(self.support.sum())
+
+    def children(self, factor: int | str) -> tuple[str, ...]:
+        """ch(Z_k): the items of a factor."""
+        k = _index(factor, self.factor_names, "factor")
+        return self._names_of(self.support[:, k])
+
+    def parents(self, item: int | str) -> tuple[str, ...]:
+        """pa(X_i): the factors of an item."""
+        i = _index(item, self.item_names, "item")
+        return tuple(np.asarray(self.factor_names, dtype=object)[self.support[i]])
+
+    def unique_children(self, factor: int | str) -> tuple[str, ...]:
+        """U_k: the children of a factor that have no other parent (Condition 1)."""
+        k = _index(factor, self.factor_names, "factor")
+        return self._names_of(self._is_unique * self.support[:, k])
+
+    @property
+    def satisfies_ucc(self) -> bool:
+        """Whether every factor has a unique child (Condition 1, the unique child condition)."""
+        return bool(self.support[self._is_unique].any(axis=0).all())
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        """Items that load on no factor."""
+        return self._names_of(~self.support.any(axis=1))
+
+    def parent_sharing_graph(self) -> BoolArray:
+        """E₀: (p, p) adjacency of items that share at least one parent (Definition 3)."""
+        A = self.support.astype(np.float32)
+        E = (A @ A.T) > 0
+        np.fill_diagonal(E, False)
+        return E
+
+    def to_frame(self) -> pd.DataFrame:
+        """Items by factors, 1 where the item is a child."""
+        return pd.DataFrame(
+            self.support.astype(int), index=list(self.item_names), columns=list(self.factor_names)
+        )
+
+    def to_keys(self) -> dict[str, list[str]]:
+        """Scoring key: factor name → list of its items, as psych's keys lists."""
+        return {name: list(self.children(k)) for k, name in enumerate(self.factor_names)}
+
+    def to_lavaan(self) -> str:
+        """Measurement model in lavaan syntax, one line a factor.
+
+        Names that R would not accept are changed the way R's ``make.names`` changes them.
+        """
+        lines = (
+            f"{_r_name(name)} =~ " + " + ".join(map(_r_name, self.children(k)))
+            for k, name in enumerate(self.factor_names)
+        )
+        return "\n".join(lines)
+
+    @property
+    def _is_unique(self) -> BoolArray:
+        one_parent: BoolArray = self.support.sum(axis=1) == 1
+        return one_parent
+
+    def _names_of(self, mask: npt.ArrayLike) -> tuple[str, ...]:
+        return tuple(self.item_names[i] for i in np.flatnonzero(mask))
+
+    def _child_sets(self) -> frozenset[frozenset[str]]:
+        return frozenset(frozenset(self.children(k)) for k in range(self.n_factors))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Structure):
+            return NotImplemented
+        return (
+            self.n_factors == other.n_factors
+            and frozenset(self.item_names) == frozenset(other.item_names)
+            and self._child_sets() == other._child_sets()
+        )
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.item_names), self._child_sets()))
+
+    def __repr__(self) -> str:
+        head = f"Structure: {self.n_factors} factors, {self.n_items} items"
+        rows = [
+            f"  {name}: " + " ".join(self.children(k)) for k, name in enumerate(self.factor_names)
+        ]
+        if self.uncovered:
+            rows.append("  in no factor: " + " ".join(self.uncovered))
+        return "\n".join([head, *rows])
+
+
+def _checked_support(support: npt.ArrayLike) -> BoolArray:
+    A = np.asarray(support)
+    if A.ndim != 2:
+        raise InputError(
+            f"`support` must be a matrix of items by factors; got {A.ndim} dimension(s).", "support"
+        )
+    if A.dtype != bool and not np.isin(A, (0, 1)).all():
+        raise InputError(
+            "`support` must hold only true/false or 0/1; a loading matrix has to be "
+            "thresholded first.",
+            "support",
+        )
+    A = A.astype(bool)
+    empty = np.flatnonzero(~A.any(axis=0))
+    if empty.size:
+        raise InputError(
+            f"`support` has a factor without items (column {empty[0] + 1}). Leave it out.",
+            "support",
+        )
+    A.setflags(write=False)
+    return A
+
+
+def _names(names: Sequence[str] | None, count: int, argument: str, stem: str) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"{stem}{i + 1}" for i in range(count))
+    named = tuple(str(name) for name in names)
+    if len(named) != count:
+        raise InputError(f"`{argument}` must have {count} names; got {len(named)}.", argument)
+    if len(set(named)) != count:
+        twice = next(name for name in named if named.count(name) > 1)
+        raise InputError(f"`{argument}` must be distinct; '{twice}' occurs twice.", argument)
+    return named
+
+
+def _index(which: int | str, names: tuple[str, ...], what: str) -> int:
+    if isinstance(which, str):
+        if which in names:
+            return names.index(which)
+        raise InputError(f"There is no {what} '{which}'. {nearest(which, names)}", what)
+    if not 0 <= which < len(names):
+        raise InputError(
+            f"`{what}` must be a name or an index from 0 to {len(names) - 1}; got {which}.", what
+        )
+    return int(which)
+
+
+def _r_name(name: str) -> str:
+    r = re.sub(r"[^\w.]", ".", name)
+    if not r or r[0].isdigit() or r[0] == "_" or re.match(r"\.\d", r):
+        r = "X" + r
+    return r + "." if r in _R_WORDS else r
