@@ -16,14 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.structure.spells import Spells, simplicial_spells
 from dtstat.structure.support import Structure
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -74,8 +71,8 @@ class Barcode:
     item_names: tuple[str, ...]
     births: FloatArray
     deaths: FloatArray
-    members: npt.NDArray[np.bool_]
-    unique_members: npt.NDArray[np.bool_]
+    members: BoolArray
+    unique_members: BoolArray
 
     @property
     def persistence(self) -> FloatArray:
@@ -88,9 +85,9 @@ class Barcode:
         sizes: IntArray = self.members.sum(axis=1)
         return sizes
 
-    def alive(self, threshold: float) -> npt.NDArray[np.bool_]:
+    def alive(self, threshold: float) -> BoolArray:
         """(m,) marks of the cliques seen at a threshold."""
-        seen: npt.NDArray[np.bool_] = (self.births <= threshold) & (threshold < self.deaths)
+        seen: BoolArray = (self.births <= threshold) & (threshold < self.deaths)
         return seen
 
     def at(self, threshold: float) -> Structure:
@@ -168,7 +165,7 @@ def _assemble(strength: FloatArray, item_names: tuple[str, ...], spells: Spells)
     return Barcode(item_names, *parts)
 
 
-def _rank_by_first_items(members: npt.NDArray[np.bool_]) -> IntArray:
+def _rank_by_first_items(members: BoolArray) -> IntArray:
     """(m,) ranks of distinct sets, those with the earliest items first."""
     packed = np.packbits(~members, axis=1)
     rank: IntArray = np.unique(packed, axis=0, return_inverse=True)[1].reshape(len(members))

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dtstat.arrays import BoolArray
 from dtstat.errors import InputError
-from dtstat.structure.support import BoolArray, Structure
+from dtstat.structure.support import Structure
 
 
 def independent_maximal_cliques(

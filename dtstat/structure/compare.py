@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dtstat.arrays import BoolArray
 from dtstat.errors import InputError
-from dtstat.structure.support import BoolArray, Structure
+from dtstat.structure.support import Structure
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.structure.barcode import Barcode, FloatArray, IntArray
+from dtstat.arrays import FloatArray, IntArray
+from dtstat.structure.barcode import Barcode
 from dtstat.structure.support import Structure
 
 

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.compile import kernel
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 KeyArray = npt.NDArray[np.uint64]
 
 _ROWS_A_BLOCK = 256  # rows sorted and searched between two chances to interrupt
@@ -52,7 +51,7 @@ class Spells:
     death: FloatArray
     name: KeyArray
 
-    def __getitem__(self, rows: npt.NDArray[np.bool_]) -> Spells:
+    def __getitem__(self, rows: BoolArray) -> Spells:
         return Spells(*(column[rows] for column in vars(self).values()))
 
 

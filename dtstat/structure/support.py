@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dtstat.arrays import BoolArray
 from dtstat.errors import InputError, nearest
-
-BoolArray = npt.NDArray[np.bool_]
 
 _R_WORDS = frozenset(["if", "else", "repeat", "while", "function", "for", "next", "break"]) | {
     "TRUE",

@@ -1,0 +1,266 @@
+"""The one form in which dtstat keeps survey answers, and the way into it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dtstat.data.checks import (
+    check_finite,
+    check_names,
+    check_shape,
+    check_variation,
+)
+from dtstat.data.columns import NumberColumn, column_numbers
+from dtstat.data.kinds import (
+    ItemKind,
+    Kinds,
+    Levels,
+    check_kind_fits,
+    detect_kind,
+    observed_levels,
+    resolve_kinds,
+)
+from dtstat.data.readers import read_survey
+from dtstat.errors import DataWarning, InputError, nearest
+
+# Fewer rows than this count up by chance often enough to make the warning a nuisance.
+MIN_ROWS_OF_COUNTER = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ItemData:
+    """Answers of n people to p items; nothing in it can be changed.
+
+    Build it with :func:`as_items`, which checks what this class takes for granted.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n, p)
+        Answers, NaN where missing; C-contiguous and read-only.
+    names : tuple of str, length p
+        Item names, unique.
+    kinds : tuple of {"binary", "ordinal", "continuous"}, length p
+        Kind of each item; see :mod:`dtstat.data.kinds` for the rule.
+    levels : tuple, length p
+        Sorted distinct answers of each binary or ordinal item, None for a continuous one.
+    """
+
+    values: NDArray[np.float64]
+    names: tuple[str, ...]
+    kinds: tuple[ItemKind, ...]
+    levels: tuple[Levels | None, ...]
+
+    def __post_init__(self) -> None:
+        values = np.array(self.values, dtype=np.float64, order="C", copy=True)
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of people (rows)."""
+        return int(self.values.shape[0])
+
+    @property
+    def n_items(self) -> int:
+        """Number of items (columns)."""
+        return int(self.values.shape[1])
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether any answer is missing."""
+        return bool(np.isnan(self.values).any())
+
+    def select(self, names: Iterable[str]) -> ItemData:
+        """Keep the named items, in the order given.
+
+        Raises
+        ------
+        InputError
+            When a name is not an item of the data or is given twice.
+        """
+        wanted = [names] if isinstance(names, str) else list(names)
+        check_names(wanted)
+        places = [self._place(name) for name in wanted]
+        return ItemData(
+            self.values[:, places],
+            tuple(wanted),
+            tuple(self.kinds[k] for k in places),
+            tuple(self.levels[k] for k in places),
+        )
+
+    def complete_rows(self) -> ItemData:
+        """Keep the rows without any missing answer (listwise deletion).
+
+        Kinds stay; levels are those that are left. Call :func:`check_usable` before computing
+        with the result, for an item may have become constant.
+        """
+        complete = ~np.isnan(self.values).any(axis=1)
+        return _with_levels(self.values[complete], self.names, self.kinds)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the answers as a new DataFrame."""
+        return pd.DataFrame(self.values.copy(), columns=list(self.names))
+
+    def _place(self, name: str) -> int:
+        if name not in self.names:
+            raise InputError(
+                f"`names` must be items of the data; got '{name}'. {nearest(name, self.names)}",
+                argument="names",
+            )
+        return self.names.index(name)
+
+    def __repr__(self) -> str:
+        count = {kind: self.kinds.count(kind) for kind in dict.fromkeys(self.kinds)}
+        kinds = ", ".join(f"{number} {kind}" for kind, number in count.items())
+        missing = int(np.isnan(self.values).sum())
+        return f"<ItemData: {self.n_rows} rows, {self.n_items} items ({kinds}), {missing} missing>"
+
+
+def as_items(data: Any, kinds: Kinds = None) -> ItemData:
+    """Check survey answers and bring them into the form dtstat computes with.
+
+    Parameters
+    ----------
+    data : DataFrame, 2-d array, nested list, path or ItemData
+        One row per person, one column per item. Array columns are named x1, x2, ...; a path is
+        read with :func:`dtstat.data.read_survey`; an ItemData is not checked again. Text columns
+        are accepted when every answer is a number, ordered categoricals become level codes.
+    kinds : {"binary", "ordinal", "continuous"} or dict, optional
+        Kind of all items, or of the items named in a dict. Items not named are detected: two
+        distinct values are binary; an ordered categorical, or at most ten distinct values that
+        are all whole numbers, is ordinal; anything else is continuous.
+
+    Returns
+    -------
+    ItemData
+
+    Raises
+    ------
+    InputError
+        When the data cannot be used: fewer than two rows or items, text, dates, infinite values,
+        items that never vary or are never answered, names that are empty or occur twice.
+
+    Warns
+    -----
+    DataWarning
+        When a column merely counts the rows.
+
+    Notes
+    -----
+    Cost: one sort per item, O(p n log n).
+
+    Examples
+    --------
+    >>> items = as_items([[1, 2.5], [0, 3.1], [1, 0.7]])
+    >>> items.names, items.kinds
+    (('x1', 'x2'), ('binary', 'continuous'))
+    """
+    if isinstance(data, ItemData):
+        return _with_kinds(data, kinds)
+    frame = _as_frame(data)
+    names = tuple(str(name) for name in frame.columns)
+    check_names(names)
+    check_shape(*frame.shape)
+    columns = [column_numbers(frame.iloc[:, k], name) for k, name in enumerate(names)]
+    values = np.column_stack([column.values for column in columns])
+    check_finite(values, names)
+    items = _with_kinds(_with_levels(values, names, _detect(columns)), kinds)
+    check_usable(items)
+    _warn_of_counters(items)
+    return items
+
+
+def check_usable(items: ItemData) -> None:
+    """Refuse items that nothing can be computed from.
+
+    Call it again whenever rows have been dropped, for instance by listwise deletion.
+
+    Raises
+    ------
+    InputError
+        When there are fewer than two rows or items, or an item has no answers or only one
+        distinct answer.
+    """
+    check_shape(items.n_rows, items.n_items)
+    check_variation(items.values, items.names)
+
+
+def _detect(columns: Sequence[NumberColumn]) -> tuple[ItemKind, ...]:
+    return tuple(detect_kind(observed_levels(c.values), c.ordered) for c in columns)
+
+
+def _with_levels(
+    values: NDArray[np.float64], names: tuple[str, ...], kinds: tuple[ItemKind, ...]
+) -> ItemData:
+    levels = tuple(
+        None if kind == "continuous" else observed_levels(values[:, k])
+        for k, kind in enumerate(kinds)
+    )
+    return ItemData(values, names, kinds, levels)
+
+
+def _with_kinds(items: ItemData, kinds: Kinds) -> ItemData:
+    if kinds is None:
+        return items
+    changed = _with_levels(
+        items.values, items.names, resolve_kinds(kinds, items.kinds, items.names)
+    )
+    for name, kind, levels in zip(changed.names, changed.kinds, changed.levels, strict=True):
+        check_kind_fits(name, kind, levels or ())
+    return changed
+
+
+def _as_frame(data: Any) -> pd.DataFrame:
+    if isinstance(data, pd.DataFrame):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return read_survey(data)
+    if isinstance(data, np.ndarray):
+        return _array_frame(data)
+    if isinstance(data, list | tuple):
+        # Objects, so that numpy neither turns numbers beside text into text nor None into an error.
+        return _array_frame(np.asarray(data, dtype=object))
+    advice = " Pass a DataFrame with several items." if isinstance(data, pd.Series) else ""
+    raise InputError(
+        "`data` must be a DataFrame, a 2-d array or a path to a file; "
+        f"got {type(data).__name__}.{advice}",
+        argument="data",
+    )
+
+
+def _array_frame(array: NDArray[Any]) -> pd.DataFrame:
+    if array.ndim == 1 and any(isinstance(row, list | tuple) for row in array):
+        raise InputError(
+            "the rows of `data` must be equally long; got rows of different lengths. "
+            "Use NaN for missing answers.",
+            argument="data",
+        )
+    if array.ndim != 2:
+        raise InputError(
+            f"an array of answers must have 2 dimensions; got {array.ndim}. "
+            "Put people in rows and items in columns.",
+            argument="data",
+        )
+    return pd.DataFrame(array, columns=[f"x{k + 1}" for k in range(array.shape[1])])
+
+
+def _warn_of_counters(items: ItemData) -> None:
+    if items.n_rows < MIN_ROWS_OF_COUNTER:
+        return
+    whole = (items.values[0] % 1 == 0) & (np.diff(items.values, axis=0) == 1).all(axis=0)
+    for k in np.flatnonzero(whole):
+        first, last = int(items.values[0, k]), int(items.values[-1, k])
+        warnings.warn(
+            f"item '{items.names[k]}' counts the rows {first} to {last}; "
+            "leave it out unless it is an answer.",
+            DataWarning,
+            stacklevel=3,
+        )

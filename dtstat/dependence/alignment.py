@@ -1,0 +1,88 @@
+"""Centred alignment: how far two items agree on which rows are close to each other.
+
+Distance correlation and HSIC are the same computation with different closeness. Each item has an
+n × n matrix K of closeness between rows; it is centred, A = HKH with H = I − 11ᵀ/n, and
+
+    alignment(i, j) = ⟨A_i, A_j⟩ / √(⟨A_i, A_i⟩ ⟨A_j, A_j⟩).
+
+All p(p−1)/2 inner products are one product of a matrix that has the A_i as its rows. It is built
+and multiplied a few rows of the data at a time, so memory does not grow with n².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from dtstat.arrays import FloatArray
+from dtstat.progress import Progress, track
+
+SingleArray = npt.NDArray[np.float32]
+Closeness = Callable[[SingleArray, SingleArray], SingleArray]
+
+_CHUNK_BYTES = 48_000_000
+
+
+def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: str) -> FloatArray:
+    """Alignment of all pairs of columns.
+
+    Parameters
+    ----------
+    X
+        (n, p) complete data, no column constant. Columns are standardised first.
+    closeness
+        Function of two broadcastable arrays of values: the entries of K.
+    progress, label
+        Progress, and what to call the work.
+
+    Returns
+    -------
+    (p, p) array with values in [0, 1].
+
+    Notes
+    -----
+    Cost: n²/2 multiplications a pair, as matrix products in single precision whose sums are
+    added up in double precision.
+    """
+    Z = ((X - X.mean(axis=0)) / X.std(axis=0)).T.astype(np.float32)
+    p, n = Z.shape
+    rows = max(1, min(n, _CHUNK_BYTES // (4 * n * p)))
+    shift = _half_centred_means(Z, closeness, rows)
+    G = np.zeros((p, p))
+    for start in track(range(0, n, rows), progress, label):
+        A = _centred_rows(Z, closeness, shift, start, min(start + rows, n))
+        G += A @ A.T
+    norm = np.sqrt(np.diag(G))
+    R: FloatArray = G / norm[:, None] / norm
+    np.fill_diagonal(R, 1.0)
+    return np.clip(R, 0.0, 1.0)
+
+
+def _half_centred_means(Z: SingleArray, closeness: Closeness, rows: int) -> SingleArray:
+    """(p, n) row means m_a of each K less half its mean m, so that A_ab = K_ab − s_a − s_b."""
+    p, n = Z.shape
+    means = np.empty((p, n))
+    for z, mean in zip(Z, means, strict=True):
+        for a in range(0, n, rows):
+            mean[a : a + rows] = closeness(z[a : a + rows, None], z).mean(axis=1, dtype=float)
+    return (means - means.mean(axis=1, keepdims=True) / 2).astype(np.float32)
+
+
+def _centred_rows(
+    Z: SingleArray, closeness: Closeness, shift: SingleArray, start: int, stop: int
+) -> SingleArray:
+    """(p, m) entries of rows start..stop of every A, each unordered pair of rows once."""
+    here, after = slice(start, stop), slice(start, None)
+    position = np.arange(Z.shape[1])
+    # Above the diagonal an entry stands for two; below, it was taken with an earlier row.
+    weight = np.sign(position[after] - position[here, None]) + 1.0
+    weight = np.sqrt(weight).astype(np.float32)
+    A = np.empty((len(Z), *weight.shape), dtype=np.float32)
+    for z, s, entries in zip(Z, shift, A, strict=True):
+        entries[:] = closeness(z[here, None], z[after])
+        entries -= s[here, None]
+        entries -= s[after]
+        entries *= weight
+    return A.reshape(len(Z), -1)

@@ -1,0 +1,188 @@
+"""The dependence matrix: what the rest of dtstat computes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dtstat.arrays import FloatArray, IntArray
+from dtstat.errors import InputError
+
+_ROUNDING = 1e-6  # asymmetry, and excess over 1, that printed or computed matrices may have
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DependenceMatrix:
+    """Pairwise dependence of p items. Need not be positive definite; it is never inverted.
+
+    Attributes
+    ----------
+    values
+        (p, p) symmetric, signed where the measure has a sign, 1 on the diagonal; read-only.
+    names
+        p item names.
+    measure
+        Name of the measure.
+    n_obs
+        Number of rows it was computed from; None if unknown.
+    pairwise_n
+        (p, p) number of rows behind each entry, or None when that is ``n_obs`` for all.
+    """
+
+    values: FloatArray
+    names: tuple[str, ...]
+    measure: str
+    n_obs: int | None = None
+    pairwise_n: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.values, self.pairwise_n):
+            if array is not None:
+                array.setflags(write=False)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: npt.ArrayLike | pd.DataFrame,
+        n_obs: int | None = None,
+        measure: str = "pearson",
+        names: Sequence[str] | None = None,
+    ) -> DependenceMatrix:
+        """Take a published or home-made matrix.
+
+        Parameters
+        ----------
+        matrix
+            (p, p) symmetric, entries in [-1, 1]; or one triangle of it, the other zero or NaN.
+        n_obs
+            Number of rows it was computed from, if known. Some criteria need it.
+        measure
+            What the entries are; any name.
+        names
+            p item names; taken from a DataFrame, else "x1", "x2", ...
+
+        Raises
+        ------
+        InputError
+            If the matrix is not square, not symmetric, has missing entries or entries outside
+            [-1, 1].
+
+        Examples
+        --------
+        >>> DependenceMatrix.from_matrix([[1, 0, 0], [0.6, 1, 0], [0.5, 0.4, 1]], n_obs=200)
+        DependenceMatrix: pearson of 3 items, 200 rows
+        """
+        if names is None and isinstance(matrix, pd.DataFrame):
+            names = [str(column) for column in matrix.columns]
+        R = _square(matrix)
+        named = _item_names(names, len(R))
+        R = _symmetric(_both_triangles(R), named)
+        _check_entries(R, named)
+        return cls(R, named, str(measure), _rows(n_obs))
+
+    @property
+    def n_items(self) -> int:
+        """Number of items p."""
+        return len(self.names)
+
+    @property
+    def strength(self) -> FloatArray:
+        """(p, p) absolute values: what a threshold is compared with."""
+        return np.abs(self.values)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Items by items."""
+        return pd.DataFrame(self.values.copy(), index=list(self.names), columns=list(self.names))
+
+    def __repr__(self) -> str:
+        text = f"DependenceMatrix: {self.measure} of {self.n_items} items"
+        if self.n_obs is not None:
+            text += f", {self.n_obs} rows"
+        if self.pairwise_n is not None:
+            least = self.pairwise_n[np.triu_indices(self.n_items, 1)].min()
+            text += f" (at least {least} a pair)"
+        return text
+
+
+def check_pairs(bad: npt.NDArray[np.bool_], names: Sequence[str], problem: str) -> None:
+    """Raise InputError naming the first marked pair of items; ``problem`` has a place for it."""
+    i, j = np.nonzero(np.triu(bad, 1))
+    if i.size:
+        more = f" ({i.size - 1} more such pairs)" if i.size > 1 else ""
+        raise InputError(problem.format(f"'{names[i[0]]}' and '{names[j[0]]}'{more}"))
+
+
+def _square(matrix: npt.ArrayLike | pd.DataFrame) -> FloatArray:
+    try:
+        R = np.array(matrix, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError("`matrix` must hold numbers only.", "matrix") from None
+    if R.ndim != 2 or R.shape[0] != R.shape[1]:
+        raise InputError(
+            f"`matrix` must be square; got shape {R.shape}. "
+            "For answers (people in rows, items in columns) call dtstat.dependence.",
+            "matrix",
+        )
+    if len(R) < 2:
+        raise InputError("`matrix` must have at least two items; got one.", "matrix")
+    return R
+
+
+def _item_names(names: Sequence[str] | None, p: int) -> tuple[str, ...]:
+    named = tuple(map(str, names)) if names is not None else tuple(f"x{i + 1}" for i in range(p))
+    if len(named) != p:
+        raise InputError(f"`names` must have {p} names; got {len(named)}.", "names")
+    if len(set(named)) != p:
+        twice = next(name for name in named if named.count(name) > 1)
+        raise InputError(f"`names` must be distinct; '{twice}' occurs twice.", "names")
+    return named
+
+
+def _both_triangles(R: FloatArray) -> FloatArray:
+    """Mirror a matrix that was given as one triangle."""
+    upper, lower = R[np.triu_indices(len(R), 1)], R[np.tril_indices(len(R), -1)]
+    empty_upper, empty_lower = (not np.nan_to_num(part).any() for part in (upper, lower))
+    if empty_upper == empty_lower:
+        return R
+    half = np.tril(R, -1) if empty_upper else np.triu(R, 1)
+    return half + half.T + np.diag(np.diag(R))
+
+
+def _symmetric(R: FloatArray, names: Sequence[str]) -> FloatArray:
+    with np.errstate(invalid="ignore"):
+        differ = np.abs(R - R.T) > _ROUNDING
+    check_pairs(differ, names, "`matrix` must be symmetric; the two entries of {} differ.")
+    return (R + R.T) / 2
+
+
+def _check_entries(R: FloatArray, names: Sequence[str]) -> None:
+    """Check the entries; set the diagonal to 1 and take rounding off the rest, in place."""
+    diagonal = np.diag(R)
+    if (np.abs(diagonal[~np.isnan(diagonal)] - 1) > _ROUNDING).any() and diagonal.any():
+        raise InputError(
+            "`matrix` must have ones on its diagonal; this looks like a covariance matrix. "
+            "Divide by the standard deviations first.",
+            "matrix",
+        )
+    np.fill_diagonal(R, 1.0)
+    check_pairs(~np.isfinite(R), names, "`matrix` has no value for {}. Leave out one of them.")
+    check_pairs(
+        np.abs(R) > 1 + _ROUNDING,
+        names,
+        "`matrix` must hold values in [-1, 1]; that of {} is outside. Scale the measure.",
+    )
+    np.clip(R, -1.0, 1.0, out=R)
+
+
+def _rows(n_obs: int | None) -> int | None:
+    if n_obs is None:
+        return None
+    if not np.isfinite(n_obs) or n_obs != int(n_obs) or n_obs < 2:
+        raise InputError(
+            f"`n_obs` must be a whole number of rows, at least 2; got {n_obs}.", "n_obs"
+        )
+    return int(n_obs)

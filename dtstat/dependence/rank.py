@@ -1,0 +1,120 @@
+"""Ranks, and Spearman's correlation."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dtstat.arrays import BoolArray, FloatArray
+from dtstat.compile import kernel
+from dtstat.dependence.moment import pearson
+from dtstat.dependence.pairs import run_blocks
+from dtstat.progress import Progress
+
+Codes = npt.NDArray[np.int32]
+
+
+def average_ranks(X: FloatArray) -> FloatArray:
+    """Ranks 1..n of each column, tied values sharing their mean rank. No missing values."""
+    order = np.argsort(X.T, axis=1)
+    start = _group_starts(np.take_along_axis(X.T, order, axis=1))
+    position = np.arange(len(X))
+    first = np.maximum.accumulate(np.where(start, position, 0), axis=1)
+    # Read backwards, the position before a group's start is the end of the group before it.
+    end = np.where(np.roll(start, -1, axis=1), position, len(X) - 1)
+    last = np.minimum.accumulate(end[:, ::-1], axis=1)[:, ::-1]
+    ranks = np.empty(order.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
+    return ranks.T
+
+
+def dense_codes(X: FloatArray) -> tuple[Codes, Codes]:
+    """Code the distinct values of each column as 0, 1, 2, ... in rising order.
+
+    Returns
+    -------
+    codes
+        (p, n) the number of each value; -1 where it is missing.
+    order
+        (p, n) the rows that sort each column, missing ones last.
+    """
+    order = np.argsort(X.T, axis=1)
+    ascending = np.take_along_axis(X.T, order, axis=1)
+    group = np.cumsum(_group_starts(ascending), axis=1) - 1
+    group[np.isnan(ascending)] = -1
+    codes = np.empty(order.shape, dtype=np.int32)
+    np.put_along_axis(codes, order, group.astype(np.int32), axis=1)
+    return codes, order.astype(np.int32)
+
+
+def _group_starts(ascending: FloatArray) -> BoolArray:
+    start = np.ones(ascending.shape, dtype=bool)
+    np.not_equal(ascending[:, 1:], ascending[:, :-1], out=start[:, 1:])
+    return start
+
+
+def spearman(X: FloatArray, n_jobs: int = 1, progress: Progress = None) -> FloatArray:
+    """Spearman's rank correlation: Pearson's of the average ranks (Spearman 1904).
+
+    Parameters
+    ----------
+    X
+        (n, p) data; NaN is missing. Each pair is ranked anew on its common rows.
+    n_jobs, progress
+        Threads and progress, used only with missing values.
+
+    Notes
+    -----
+    Cost: sorting each column and one matrix product; O(n) more for each pair with missing values.
+    """
+    complete = np.asarray(~np.isnan(X).any(axis=0))
+    p = X.shape[1]
+    R = np.eye(p)
+    if complete.any():
+        R[np.ix_(complete, complete)] = pearson(average_ranks(X[:, complete]))
+    if not complete.all():
+        codes, order = dense_codes(X)
+
+        def fill_row(i: int) -> None:
+            _spearman_row(codes, order, i, complete, R)
+
+        run_blocks(fill_row, range(p - 1), n_jobs, progress, "spearman")
+    return R
+
+
+@kernel
+def _spearman_row(codes: Codes, order: Codes, i: int, complete: BoolArray, R: FloatArray) -> None:
+    """Fill R[i, j] and R[j, i] for j > i unless both columns are complete."""
+    p, n = codes.shape
+    a, b = np.empty(n), np.empty(n)
+    for j in range(i + 1, p):
+        if complete[i] and complete[j]:
+            continue
+        m = _ranks_in_common_rows(codes[i], order[i], codes[j], a)
+        _ranks_in_common_rows(codes[j], order[j], codes[i], b)
+        mean = (m + 1) / 2
+        saa, sbb, sab = 0.0, 0.0, 0.0
+        for row in range(n):
+            if codes[i, row] >= 0 and codes[j, row] >= 0:
+                da, db = a[row] - mean, b[row] - mean
+                saa += da * da
+                sbb += db * db
+                sab += da * db
+        r = sab / np.sqrt(saa * sbb) if saa > 0 and sbb > 0 else np.nan
+        R[i, j] = R[j, i] = min(1.0, max(-1.0, r)) if r == r else np.nan
+
+
+@kernel
+def _ranks_in_common_rows(mine: Codes, order: Codes, other: Codes, ranks: FloatArray) -> int:
+    """Average ranks of ``mine`` among the rows both observe; return how many rows those are."""
+    below, k = 0, 0
+    while k < len(order) and mine[order[k]] >= 0:
+        stop, size = k, 0
+        while stop < len(order) and mine[order[stop]] == mine[order[k]]:
+            size += other[order[stop]] >= 0
+            stop += 1
+        for t in range(k, stop):
+            ranks[order[t]] = below + (size + 1) / 2
+        below += size
+        k = stop
+    return below

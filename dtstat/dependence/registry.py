@@ -1,0 +1,169 @@
+"""The measures of dependence dtstat knows, with what each can and cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from dtstat.arrays import FloatArray
+from dtstat.data import ItemData
+from dtstat.dependence.distance import distance_correlation
+from dtstat.dependence.kendall import kendall
+from dtstat.dependence.kernel import normalised_hsic
+from dtstat.dependence.maximal import maximal_correlation
+from dtstat.dependence.moment import pearson
+from dtstat.dependence.ordinal import latent_correlation_matrix
+from dtstat.dependence.rank import spearman
+from dtstat.dependence.xi import xi_correlation
+from dtstat.errors import InputError, nearest
+from dtstat.progress import Progress
+
+Compute = Callable[[ItemData, int, Progress], FloatArray]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure of dependence.
+
+    Attributes
+    ----------
+    name, title
+        What to pass as ``measure``, and what it is.
+    detects
+        "linear", "monotone" or "any" dependence.
+    handles_ordinal
+        Whether ties, as answers on a rating scale have them, are part of its definition.
+    population_range
+        Values it can take in the population.
+    cost
+        Work for one pair of items with n rows.
+    bound
+        Concentration inequality P(|r − ρ| > ε) ≤ b(n, ε) where one is known, else "".
+    reference
+        Where it comes from.
+    compute
+        Function of items, threads, progress → (p, p) matrix.
+    allows_missing
+        Whether ``compute`` itself uses the common rows of each pair.
+    """
+
+    name: str
+    title: str
+    detects: Literal["linear", "monotone", "any"]
+    handles_ordinal: bool
+    population_range: str
+    cost: str
+    bound: str
+    reference: str
+    compute: Compute
+    allows_missing: bool
+
+
+def _latent(items: ItemData, n_jobs: int, progress: Progress) -> FloatArray:
+    return latent_correlation_matrix(items.values, items.kinds, n_jobs, progress)
+
+
+def _polychoric(items: ItemData, n_jobs: int, progress: Progress) -> FloatArray:
+    _refuse(items, ("continuous",), "polychoric", 'Use measure="mixed" for data of both kinds.')
+    return _latent(items, n_jobs, progress)
+
+
+def _tetrachoric(items: ItemData, n_jobs: int, progress: Progress) -> FloatArray:
+    _refuse(items, ("continuous", "ordinal"), "tetrachoric", 'Use measure="polychoric" or "mixed".')
+    return _latent(items, n_jobs, progress)
+
+
+def _refuse(items: ItemData, kinds: tuple[str, ...], measure: str, advice: str) -> None:
+    for name, kind in zip(items.names, items.kinds, strict=True):
+        if kind in kinds:
+            raise InputError(f"`measure` {measure} cannot use the {kind} item '{name}'. {advice}")
+
+
+_MEASURES = (
+    Measure(
+        "pearson", "Pearson correlation", "linear", False, "[-1, 1]", "n",
+        "normal items, by Fisher's z", "Pearson 1896",
+        lambda items, n_jobs, progress: pearson(items.values), True,
+    ),
+    Measure(
+        "spearman", "Spearman rank correlation", "monotone", True, "[-1, 1]", "n",
+        "nearly a U-statistic of order 3", "Spearman 1904",
+        lambda items, n_jobs, progress: spearman(items.values, n_jobs, progress), True,
+    ),
+    Measure(
+        "kendall", "Kendall tau-b", "monotone", True, "[-1, 1]", "n²/128, n log n",
+        "2 exp(−⌊n/2⌋ ε²/2), items without ties", "Kendall 1945",
+        lambda items, n_jobs, progress: kendall(items.values, n_jobs, progress), True,
+    ),
+    Measure(
+        "polychoric", "polychoric correlation, two-step", "monotone", True, "[-1, 1]",
+        "n + levels²", "", "Olsson 1979", _polychoric, True,
+    ),
+    Measure(
+        "tetrachoric", "tetrachoric correlation, two-step", "monotone", True, "[-1, 1]",
+        "n", "", "Pearson 1900", _tetrachoric, True,
+    ),
+    Measure(
+        "mixed", "polychoric, polyserial or Pearson, by kind of item", "monotone", True, "[-1, 1]",
+        "n", "", "Olsson, Drasgow & Dorans 1982", _latent, True,
+    ),
+    Measure(
+        "distance", "distance correlation", "any", True, "[0, 1]", "n²/2",
+        "bounded items", "Székely, Rizzo & Bakirov 2007",
+        lambda items, n_jobs, progress: distance_correlation(items.values, progress), False,
+    ),
+    Measure(
+        "hsic", "normalised HSIC, Gaussian kernel", "any", True, "[0, 1]", "n²/2",
+        "U-statistic of order 4 before scaling", "Gretton et al. 2005",
+        lambda items, n_jobs, progress: normalised_hsic(items.values, progress), False,
+    ),
+    Measure(
+        "maximal", "maximal correlation, Hermite polynomials", "any", True, "[0, 1]", "16 n",
+        "", "Rényi 1959",
+        lambda items, n_jobs, progress: maximal_correlation(items.values, progress), False,
+    ),
+    Measure(
+        "xi", "Chatterjee's xi, larger direction", "any", True, "[0, 1]", "n",
+        "", "Chatterjee 2021",
+        lambda items, n_jobs, progress: xi_correlation(items.values, n_jobs, progress), False,
+    ),
+)  # fmt: skip
+
+REGISTRY = {measure.name: measure for measure in _MEASURES}
+
+
+def find_measure(name: str) -> Measure:
+    """Look a measure up by name; suggest the nearest when it is not known."""
+    if name not in REGISTRY:
+        raise InputError(
+            f"`measure` must be one of dtstat.measures() or a function of two columns; "
+            f"got '{name}'. {nearest(str(name), REGISTRY)}",
+            "measure",
+        )
+    return REGISTRY[name]
+
+
+def measures() -> pd.DataFrame:
+    """Table of the measures: what each detects, costs, and whether a bound is known.
+
+    Examples
+    --------
+    >>> measures().loc["kendall", "detects"]
+    'monotone'
+    """
+    columns = (
+        "title",
+        "detects",
+        "handles_ordinal",
+        "population_range",
+        "cost",
+        "bound",
+        "reference",
+    )
+    rows = {m.name: [getattr(m, column) for column in columns] for m in _MEASURES}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(columns)).rename_axis(
+        "measure"
+    )

@@ -1,0 +1,72 @@
+"""Checks of scalar arguments: what was wrong, what was got, what to do.
+
+Whole numbers may arrive as floats, because R has no other numbers by default.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Real
+
+import numpy as np
+
+from dtstat.errors import InputError, nearest
+
+
+def integer(name: str, value: object, at_least: int, advice: str) -> int:
+    """Return ``value`` as an int if it is a whole number of at least ``at_least``."""
+    number = _real(value)
+    if not (number.is_integer() and number >= at_least):
+        raise refusal(name, f"an integer of at least {at_least}", value, advice)
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def positive(name: str, value: object, advice: str) -> float:
+    """Return ``value`` as a float if 0 < value < ∞."""
+    number = _real(value)
+    if not 0 < number < math.inf:
+        raise refusal(name, "a positive number", value, advice)
+    return number
+
+
+def proportion(name: str, value: object, advice: str) -> float:
+    """Return ``value`` as a float if 0 ≤ value < 1."""
+    number = _real(value)
+    if not 0 <= number < 1:
+        raise refusal(name, "a number in [0, 1)", value, advice)
+    return number
+
+
+def finite(name: str, value: object, advice: str) -> float:
+    """Return ``value`` as a float if it is neither infinite nor missing."""
+    number = _real(value)
+    if not math.isfinite(number):
+        raise refusal(name, "a finite number", value, advice)
+    return number
+
+
+def choice(name: str, value: object, known: Iterable[str]) -> str:
+    """Return ``value`` if it is one of the ``known`` names."""
+    known = tuple(known)
+    if not isinstance(value, str) or value not in known:
+        raise unknown(name, "a known name", value, known)
+    return value
+
+
+def unknown(name: str, wanted: str, value: object, known: Iterable[str]) -> InputError:
+    """Build the error for a name that is none of the ``known``, with a suggestion."""
+    return refusal(name, wanted, value, nearest(value if isinstance(value, str) else "", known))
+
+
+def refusal(name: str, wanted: str, value: object, advice: str) -> InputError:
+    """Build the error for argument ``name``, which should have been ``wanted``."""
+    got = value.item() if isinstance(value, np.generic) else value
+    return InputError(f"`{name}` must be {wanted}; got {got!r}. {advice}", name)
+
+
+def _real(value: object) -> float:
+    """Return ``value`` as a float, NaN (which fails every check) if it is no number."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return float(value)
+    return math.nan

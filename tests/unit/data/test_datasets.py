@@ -1,0 +1,106 @@
+"""The data sets: known facts about them, and equality with what R holds."""
+
+from __future__ import annotations
+
+import subprocess
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dtstat.data import as_items, datasets, load_dataset
+from dtstat.data.datasets import DATASETS
+from dtstat.errors import InputError
+
+ROOT = Path(__file__).parents[3]
+FROM_R = ("holzinger_swineford_9", "holzinger_swineford_26", "political_democracy")
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_set_is_usable_as_it_is(name):
+    frame = load_dataset(name)
+    items = as_items(frame)
+    assert items.names == tuple(frame.columns)
+    assert items.n_rows == len(frame) >= 75
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_set_has_its_title_source_and_rights(name):
+    info = DATASETS[name]
+    assert all([info.title, info.source, info.rights])
+
+
+def test_each_call_gives_a_fresh_frame():
+    frame = load_dataset("political_democracy")
+    frame.iloc[0, 0] = -1
+    assert load_dataset("political_democracy").iloc[0, 0] == 2.5
+
+
+def test_nine_tests():
+    frame = load_dataset("holzinger_swineford_9")
+    assert frame.shape == (301, 9)
+    assert list(frame.columns) == [f"x{k}" for k in range(1, 10)]
+    assert not frame.isna().any().any()
+    # Means as the lavaan tutorial prints them for the saturated mean structure.
+    means = [4.936, 6.088, 2.250, 3.061, 4.341, 2.186, 4.186, 5.527, 5.374]
+    np.testing.assert_allclose(frame.mean(), means, atol=5e-4)
+
+
+def test_twenty_six_tests():
+    frame = load_dataset("holzinger_swineford_26")
+    assert frame.shape == (301, 26)
+    assert [name[:3] for name in frame.columns] == [f"t{k:02d}" for k in range(1, 27)]
+    missing = frame.isna().sum()
+    assert missing[missing > 0].to_dict() == {"t25_frmbord2": 156, "t26_flags": 156}
+
+
+def test_the_nine_tests_are_among_the_twenty_six():
+    nine, all_tests = load_dataset("holzinger_swineford_9"), load_dataset("holzinger_swineford_26")
+    same = all_tests.iloc[:, [0, 1, 3, 5, 6, 8, 9, 11, 12]].to_numpy()
+    correlations = [np.corrcoef(nine.iloc[:, k], same[:, k])[0, 1] for k in range(9)]
+    np.testing.assert_allclose(correlations, 1, atol=1e-7)  # psychTools rounds to 4 decimals
+
+
+def test_political_democracy():
+    frame = load_dataset("political_democracy")
+    assert frame.shape == (75, 11)
+    assert list(frame.columns) == [*(f"y{k}" for k in range(1, 9)), "x1", "x2", "x3"]
+    np.testing.assert_allclose(frame[["y1", "x1"]].mean(), [5.465, 5.054], atol=5e-4)
+
+
+def test_likert_survey_is_ordinal_with_missing_answers():
+    items = as_items(load_dataset("likert_survey"))
+    assert set(items.kinds) == {"ordinal"}
+    assert items.has_missing
+
+
+def test_the_list_has_one_row_per_set():
+    table = datasets()
+    assert list(table.columns) == ["name", "rows", "items", "title", "source"]
+    assert table["name"].tolist() == list(DATASETS)
+    first = table.iloc[0]
+    assert (first["rows"], first["items"]) == (301, 9)
+    assert "1939" in first["source"]
+
+
+def test_unknown_set_suggests_the_one_that_was_meant():
+    with pytest.raises(InputError, match=r"got 'political'\. Did you mean 'political_democracy'\?"):
+        load_dataset("political")
+    with pytest.raises(InputError, match=r"got 'iris'\. Known: holzinger_swineford_26, "):
+        load_dataset("iris")
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_readme_tells_where_each_file_comes_from(name):
+    readme = resources.files("dtstat.data").joinpath("files", "README.md").read_text("utf-8")
+    assert f"`{name}.csv`" in readme
+
+
+@pytest.mark.against_r
+def test_files_are_what_r_writes(require_r, tmp_path):
+    script = ROOT / "tools" / "make_datasets.R"
+    subprocess.run(["Rscript", str(script), str(tmp_path)], check=True, capture_output=True)
+    for name in FROM_R:
+        shipped = ROOT / "dtstat" / "data" / "files" / f"{name}.csv"
+        assert (tmp_path / f"{name}.csv").read_bytes() == shipped.read_bytes()
