@@ -67,7 +67,8 @@ def _half_centred_means(Z: SingleArray, closeness: Closeness, rows: int) -> Sing
     for z, mean in zip(Z, means, strict=True):
         for a in range(0, n, rows):
             mean[a : a + rows] = closeness(z[a : a + rows, None], z).mean(axis=1, dtype=float)
-    return (means - means.mean(axis=1, keepdims=True) / 2).astype(np.float32)
+    shift: SingleArray = (means - means.mean(axis=1, keepdims=True) / 2).astype(np.float32)
+    return shift
 
 
 def _centred_rows(

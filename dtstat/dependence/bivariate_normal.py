@@ -29,7 +29,7 @@ CodeArray: TypeAlias = npt.NDArray[np.int16]
 _NODES_SHORT, _WEIGHTS_SHORT = np.polynomial.legendre.leggauss(10)
 _NODES_LONG, _WEIGHTS_LONG = np.polynomial.legendre.leggauss(20)
 _SHORT_RULE_UP_TO = 0.5
-# Beyond this |rho| the integrand has a spike that no fixed rule resolves (Genz, 2004, sec. 2).
+# Beyond this |rho| the integrand has a spike that no fixed rule resolves (Genz, 2004).
 _ARC_RULE_UP_TO = 0.925
 # Limits farther out than this leave less than the smallest double in the tail.
 _UNBOUNDED = 38.0

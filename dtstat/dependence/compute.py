@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,12 +13,13 @@ from dtstat.data import ItemData, check_usable
 from dtstat.dependence.matrix import DependenceMatrix, check_pairs
 from dtstat.dependence.pairs import run_blocks
 from dtstat.dependence.registry import Measure, find_measure
-from dtstat.errors import InputError
+from dtstat.errors import DataWarning, InputError
 from dtstat.progress import Progress
 
 Missing = Literal["pairwise", "listwise", "error"]
 PairFunction = Callable[[FloatArray, FloatArray], float]
 
+_TWINS = 0.999  # dependence above which two items count as one
 _FEWEST_ROWS = 3  # with two, every monotone measure is ±1
 
 
@@ -48,8 +50,22 @@ def dependence_matrix(
         items.names,
         "`measure` must return values in [-1, 1]; that of {} is outside. Scale it.",
     )
+    _warn_of_twins(R, items.names)
     gaps = counts if items.has_missing else None
     return DependenceMatrix(R, items.names, name, items.n_rows, gaps)
+
+
+def _warn_of_twins(R: FloatArray, names: Sequence[str]) -> None:
+    i, j = np.nonzero(np.triu(np.abs(R) > _TWINS, 1))
+    if i.size:
+        more = f" and {i.size - 1} more pairs" if i.size > 1 else ""
+        warnings.warn(
+            f"Items '{names[i[0]]}' and '{names[j[0]]}'{more} are all but the same (dependence "
+            f"{R[i[0], j[0]]:.4f}): copies of each other, or answers too rare to tell apart. "
+            "Leave out one of them unless both are meant.",
+            DataWarning,
+            stacklevel=4,
+        )
 
 
 def _without_gaps(items: ItemData, missing: str) -> ItemData:
@@ -80,7 +96,8 @@ def _without_gaps(items: ItemData, missing: str) -> ItemData:
 
 def _pairwise_counts(items: ItemData) -> IntArray:
     observed = (~np.isnan(items.values)).astype(float)
-    return np.rint(observed.T @ observed).astype(np.int64)
+    counts: IntArray = np.rint(observed.T @ observed).astype(np.int64)
+    return counts
 
 
 def _compute(

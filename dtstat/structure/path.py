@@ -22,13 +22,14 @@ class Candidate:
     intervals
         All intervals [low, high) of thresholds that give this structure, widest first. There is
         nearly always one; a structure returns if a clique came and went in between.
-    n_factors, n_edges
-        Number of factors, and of item–factor edges (free loadings).
+    n_factors, n_edges, n_covered
+        Number of factors, of item–factor edges (free loadings), and of items in some factor.
     """
 
     intervals: tuple[tuple[float, float], ...]
     n_factors: int
     n_edges: int
+    n_covered: int
     _barcode: Barcode
 
     @property
@@ -66,6 +67,7 @@ class _Segments:
     name: npt.NDArray[np.uint64]
     n_factors: IntArray
     n_edges: IntArray
+    n_covered: IntArray
 
 
 def candidates(barcode: Barcode, thresholds: FloatArray | None = None) -> tuple[Candidate, ...]:
@@ -114,7 +116,20 @@ def _segments(barcode: Barcode) -> _Segments:
         name=toggles[last][:-1],
         n_factors=running(np.ones(m, dtype=np.int64))[:-1],
         n_edges=running(barcode.sizes)[:-1],
+        n_covered=_running_cover(barcode, order)[last][:-1],
     )
+
+
+def _running_cover(barcode: Barcode, order: IntArray) -> IntArray:
+    """Count the items in some clique after each birth and death, in the given order of events."""
+    m = len(barcode)
+    memberships = np.zeros(len(barcode.item_names), dtype=np.int64)
+    covered = np.empty(len(order), dtype=np.int64)
+    for k, event in enumerate(order):
+        clique = barcode.members[event % m]
+        memberships[clique] += 1 if event < m else -1
+        covered[k] = np.count_nonzero(memberships)
+    return covered
 
 
 def _candidate(barcode: Barcode, segments: _Segments, pieces: IntArray) -> Candidate:
@@ -122,4 +137,10 @@ def _candidate(barcode: Barcode, segments: _Segments, pieces: IntArray) -> Candi
     widest_first = np.argsort(low - high, kind="stable")
     intervals = tuple((float(low[i]), float(high[i])) for i in widest_first)
     s = pieces[0]
-    return Candidate(intervals, int(segments.n_factors[s]), int(segments.n_edges[s]), barcode)
+    return Candidate(
+        intervals,
+        n_factors=int(segments.n_factors[s]),
+        n_edges=int(segments.n_edges[s]),
+        n_covered=int(segments.n_covered[s]),
+        _barcode=barcode,
+    )

@@ -180,7 +180,8 @@ class Structure:
         return hash((frozenset(self.item_names), self._child_sets()))
 
     def __repr__(self) -> str:
-        head = f"Structure: {self.n_factors} factors, {self.n_items} items"
+        plural = "" if self.n_factors == 1 else "s"
+        head = f"Structure: {self.n_factors} factor{plural}, {self.n_items} items"
         rows = [
             f"  {name}: " + " ".join(self.children(k)) for k, name in enumerate(self.factor_names)
         ]

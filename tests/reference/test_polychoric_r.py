@@ -43,8 +43,7 @@ def run(script: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     data, result = folder / "data.csv", folder / "result.csv"
     save = (
         f'\nwrite.csv(d, "{data.as_posix()}", row.names = FALSE, na = "")'
-        f'\nwrite.csv(format(as.data.frame(unclass(r)), digits = 15), "{result.as_posix()}",'
-        " row.names = FALSE, quote = FALSE)"
+        f'\nwrite.csv(unclass(r), "{result.as_posix()}", row.names = FALSE)'
     )
     done = subprocess.run(
         ["Rscript", "--vanilla", "-e", script + save], capture_output=True, text=True, check=False
@@ -72,14 +71,14 @@ def test_equals_lavaan_polychoric(data: str, missing: str, tmp_path: Path) -> No
 
 
 def test_mixed_items_equal_lavaan(tmp_path: Path) -> None:
-    values, expected = run(f"{MIXED}; r <- lavaan::lavCor(d, ordered = ordered)", tmp_path)
+    values, expected = run(f"{MIXED} r <- lavaan::lavCor(d, ordered = ordered)", tmp_path)
     ours = latent_correlation_matrix(values, MIXED_KINDS)
     np.testing.assert_allclose(ours, expected, rtol=0, atol=LAVAAN_TOL)
 
 
 def test_polyserial_with_missing_rows_equals_lavaan(tmp_path: Path) -> None:
     holes = "for (j in seq_along(d)) d[sample(n, 50), j] <- NA"
-    script = f'{MIXED}; {holes}; r <- lavaan::lavCor(d, ordered = ordered, missing = "pairwise")'
+    script = f'{MIXED} {holes}; r <- lavaan::lavCor(d, ordered = ordered, missing = "pairwise")'
     values, expected = run(script, tmp_path)
     ours = latent_correlation_matrix(values, MIXED_KINDS)
     # Row by row of the ordinal items: lavaan's estimate for two continuous items with missing rows
@@ -88,6 +87,6 @@ def test_polyserial_with_missing_rows_equals_lavaan(tmp_path: Path) -> None:
 
 
 def test_empty_cell_of_a_two_by_two_table_is_filled_as_in_lavaan(tmp_path: Path) -> None:
-    values, expected = run(f"{EMPTY_CELL}; r <- lavaan::lavCor(d, ordered = ordered)", tmp_path)
+    values, expected = run(f"{EMPTY_CELL} r <- lavaan::lavCor(d, ordered = ordered)", tmp_path)
     ours = latent_correlation_matrix(values, ["binary", "binary"])
     np.testing.assert_allclose(ours, expected, rtol=0, atol=LAVAAN_TOL)

@@ -1,0 +1,199 @@
+"""The functions users call: check the arguments, run, return a result."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dtstat.arrays import FloatArray
+from dtstat.data import ItemData, as_items
+from dtstat.dependence import DependenceMatrix, dependence_matrix
+from dtstat.dependence.compute import Missing, PairFunction
+from dtstat.errors import InputError
+from dtstat.progress import Progress
+from dtstat.results import SolutionPath
+from dtstat.structure.barcode import barcode
+from dtstat.structure.path import candidates
+
+Data = pd.DataFrame | npt.ArrayLike | str | os.PathLike[str] | ItemData | DependenceMatrix
+Thresholds = Literal["exact"] | int | Iterable[float]
+
+
+def items(data: Any, kinds: Any = None) -> ItemData:
+    """Check survey answers, and say what kind each item is.
+
+    Every function that takes ``data`` does this by itself. Call it to see what was detected, or
+    to say otherwise before a measure that depends on it (polychoric, tetrachoric, mixed).
+
+    Parameters
+    ----------
+    data
+        DataFrame, 2-d array, or path of a file; people in rows, items in columns.
+    kinds
+        "binary", "ordinal" or "continuous" for all items, or a dict for some. The others are
+        detected: two distinct values are binary; an ordered categorical, or at most ten whole
+        numbers, is ordinal; anything else is continuous.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> dt.items(dt.load_dataset("likert_survey"), kinds={"engage_1": "continuous"})
+    <ItemData: 800 rows, 24 items (1 continuous, 23 ordinal), 555 missing>
+    """
+    return as_items(data, kinds)
+
+
+def dependence(
+    data: Data,
+    measure: str | PairFunction = "spearman",
+    missing: Missing = "pairwise",
+    n_jobs: int = 1,
+    progress: Progress = None,
+) -> DependenceMatrix:
+    """Measure the dependence of every pair of items.
+
+    Signs are kept, but all that follows uses absolute values, so reverse-keyed items need no
+    recoding.
+
+    Parameters
+    ----------
+    data
+        DataFrame, 2-d array, path of a file, or ItemData. A DependenceMatrix is returned as it is.
+    measure
+        A name from :func:`dtstat.measures`, or a function of two columns that returns a number
+        in [-1, 1]. Rank measures see monotone dependence; distance, hsic, maximal and xi see any.
+    missing
+        "pairwise": each pair on the rows both items have; "listwise": rows without any gap;
+        "error": refuse gaps.
+    n_jobs
+        Threads; -1 for all cores. Does not change the result.
+    progress
+        True for a bar, or a function of (done, total).
+
+    Returns
+    -------
+    DependenceMatrix
+
+    Raises
+    ------
+    InputError
+        If the data cannot be used, or a pair has fewer than 3 rows in common.
+
+    Notes
+    -----
+    Cost: p²/2 pairs, each as :func:`dtstat.measures` says.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> dt.dependence(dt.load_dataset("holzinger_swineford_9"), measure="kendall")
+    DependenceMatrix: kendall of 9 items, 301 rows
+    """
+    if isinstance(data, DependenceMatrix):
+        return data
+    return dependence_matrix(as_items(data), measure, missing, _jobs(n_jobs), progress)
+
+
+def solution_path(
+    data: Data,
+    measure: str | PairFunction = "spearman",
+    thresholds: Thresholds = "exact",
+    min_children: int = 3,
+    missing: Missing = "pairwise",
+    n_jobs: int = 1,
+    progress: Progress = None,
+) -> SolutionPath:
+    """Find every factor structure that dependence thresholding can produce.
+
+    For each threshold τ the items are joined by Ê(τ) = {(i, j): |r_ij| > τ}; the independent
+    maximal cliques of that graph are the factors (Algorithm 1, steps 1 to 7). The exact path has
+    every distinct structure over all τ in [0, 1] with the interval of thresholds that gives it.
+
+    Parameters
+    ----------
+    data
+        DataFrame, 2-d array, path of a file, ItemData or DependenceMatrix.
+    measure, missing, n_jobs, progress
+        As in :func:`dtstat.dependence`.
+    thresholds
+        "exact" for all of them; a whole number k for k evenly spaced on [0, 1], as in the paper
+        (k = 50); or the thresholds themselves.
+    min_children
+        Smallest number of items of a factor, at least 2.
+
+    Returns
+    -------
+    SolutionPath
+
+    Raises
+    ------
+    InputError
+        If the data or a threshold cannot be used.
+
+    Notes
+    -----
+    Cost after the dependence matrix: sorting each row of it. No threshold is visited.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> path = dt.solution_path(dt.load_dataset("holzinger_swineford_9"))
+    >>> path.at(0.3)
+    Structure: 2 factors, 9 items
+      F1: x4 x5 x6
+      F2: x7 x8 x9
+      in no factor: x1 x2 x3
+    """
+    wanted = _thresholds(thresholds)
+    smallest = _whole(min_children, "min_children", at_least=2)
+    matrix = dependence(data, measure, missing, n_jobs, progress)
+    bars = barcode(matrix.values, matrix.names, smallest)
+    return SolutionPath(matrix, candidates(bars, wanted), smallest, wanted, bars)
+
+
+def _thresholds(thresholds: Thresholds) -> FloatArray | None:
+    if isinstance(thresholds, str):
+        if thresholds == "exact":
+            return None
+        raise InputError(
+            f"`thresholds` must be 'exact', a number of thresholds, or numbers in [0, 1]; "
+            f"got '{thresholds}'.",
+            "thresholds",
+        )
+    if not isinstance(thresholds, Iterable):
+        return np.linspace(0.0, 1.0, _whole(thresholds, "thresholds", at_least=2))
+    values: FloatArray = np.unique(np.asarray(list(thresholds), dtype=np.float64))
+    outside = values[~((values >= 0) & (values <= 1))]
+    if outside.size or not values.size:
+        got = f"{outside[0]:g}" if outside.size else "none"
+        raise InputError(
+            f"`thresholds` must be numbers in [0, 1]; got {got}. "
+            "They are compared with absolute dependence.",
+            "thresholds",
+        )
+    return values
+
+
+def _whole(value: object, argument: str, at_least: int) -> int:
+    """Accept whole numbers, also as floats (R sends doubles)."""
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    if not (number.is_integer() and number >= at_least):
+        raise InputError(
+            f"`{argument}` must be a whole number, at least {at_least}; got {value}.", argument
+        )
+    return int(number)
+
+
+def _jobs(n_jobs: float) -> int:
+    if not isinstance(n_jobs, Real) or not float(n_jobs).is_integer() or n_jobs == 0:
+        raise InputError(
+            f"`n_jobs` must be a number of threads, or -1 for all; got {n_jobs}.", "n_jobs"
+        )
+    return int(n_jobs)

@@ -1,0 +1,242 @@
+"""The command line: ``dtstat path``, ``simulate``, ``measures`` and ``datasets``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+import dtstat
+from dtstat.api import Thresholds
+from dtstat.errors import DTError, DTWarning, InputError
+from dtstat.report import Table
+
+app = typer.Typer(
+    name="dtstat",
+    help="Find the latent structure behind survey items by dependence thresholding.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="Answers: csv, tsv, parquet, xlsx, sav or dta, people in rows, items in columns. "
+        "Or the name of a data set that comes with dtstat (see: dtstat datasets).",
+    ),
+]
+MeasureName = Annotated[
+    str,
+    typer.Option(help="Measure of dependence (see: dtstat measures)."),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(help="Items to use: names or patterns, separated by commas, as in 'A*,C1'."),
+]
+MissingCodes = Annotated[
+    str | None,
+    typer.Option(help="Values that mean 'no answer', separated by commas, as in '-9,99'."),
+]
+
+
+@app.command()
+def path(
+    file: File,
+    measure: MeasureName = "spearman",
+    thresholds: Annotated[
+        str,
+        typer.Option(
+            help="'exact' for all thresholds, a number of evenly spaced ones, or a list as in "
+            "'0.2,0.3,0.4'."
+        ),
+    ] = "exact",
+    min_children: Annotated[int, typer.Option(help="Fewest items of a factor.")] = 3,
+    missing: Annotated[
+        str, typer.Option(help="Rows with missing answers: pairwise, listwise or error.")
+    ] = "pairwise",
+    columns: Columns = None,
+    missing_codes: MissingCodes = None,
+    at: Annotated[
+        float | None, typer.Option(help="Print the structure at this threshold instead.")
+    ] = None,
+    structures: Annotated[
+        int, typer.Option(help="Print so many of the longest-lived structures in full.")
+    ] = 0,
+    rows: Annotated[int, typer.Option(help="Rows of each printed table.")] = 20,
+    csv: Annotated[Path | None, typer.Option(help="Write all candidates to this file.")] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Write all candidates, with their items, to this file."),
+    ] = None,
+) -> None:
+    """Find every factor structure that thresholding the dependence matrix can produce.
+
+    Two items are joined when their dependence exceeds a threshold; groups of items that are all
+    joined, with at least one item of their own, are factors. A low threshold gives few broad
+    factors, a high one many narrow ones; this command shows all of them, and for how wide a
+    range of thresholds each lasts. What lasts long does not hinge on the choice of threshold.
+
+    Example: dtstat path holzinger_swineford_26 --structures 3
+    """
+    data = _answers(file, columns, missing_codes)
+    result = dtstat.solution_path(
+        data,
+        measure=measure,
+        thresholds=_parse_thresholds(thresholds),
+        min_children=min_children,
+        missing=missing,  # type: ignore[arg-type]
+        progress=sys.stderr.isatty(),
+    )
+    if at is not None:
+        typer.echo(repr(result.at(at)))
+    else:
+        typer.echo(repr(result.summary(max_rows=rows)))
+        _print_structures(result, structures)
+    if csv is not None:
+        result.to_frame().to_csv(_writable(csv), index=False)
+    if json_file is not None:
+        _writable(json_file).write_text(json.dumps(_as_json(result), indent=1))
+
+
+@app.command()
+def simulate(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="csv file to write.")],
+    design: Annotated[
+        str,
+        typer.Option(
+            help="v_structure, chain, double_mediation, clusters (with --factors) or "
+            "high_dimensional."
+        ),
+    ] = "v_structure",
+    n: Annotated[int, typer.Option(help="Number of rows.")] = 5000,
+    maps: Annotated[
+        str, typer.Option(help="Item responses: paper, linear, non_monotone or one_in_five.")
+    ] = "paper",
+    snr: Annotated[float, typer.Option(help="Signal-to-noise ratio.")] = 4.0,
+    factors: Annotated[int | None, typer.Option(help="Number of factors of 'clusters'.")] = None,
+    items_per_factor: Annotated[int | None, typer.Option(help="Items of each factor.")] = None,
+    factor_correlation: Annotated[
+        float, typer.Option(help="Correlation of all pairs of factors.")
+    ] = 0.0,
+    violating: Annotated[
+        float, typer.Option(help="Share of factors without a unique child.")
+    ] = 0.0,
+    cross_loadings: Annotated[int, typer.Option(help="Items with a second factor.")] = 0,
+    levels: Annotated[
+        int | None, typer.Option(help="Cut answers to so many levels, as a rating scale.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same data.")] = 1,
+) -> None:
+    """Write data whose structure is known, to try the method on or to teach with.
+
+    Prints the true structure. Example: dtstat simulate survey.csv --design chain --levels 5
+    """
+    simulation = dtstat.simulate(
+        design,
+        n,
+        maps=maps,
+        snr=snr,
+        n_factors=factors,
+        items_per_factor=items_per_factor,
+        factor_correlation=factor_correlation,
+        violating=violating,
+        cross_loadings=cross_loadings,
+        levels=levels,
+        seed=seed,
+    )
+    simulation.data.to_csv(_writable(out), index=False)
+    typer.echo(f"{simulation}\nwritten to {out}\n{simulation.structure}")
+
+
+@app.command()
+def measures() -> None:
+    """List the measures of dependence: what each detects, costs, and when to use it.
+
+    Answers on rating scales: spearman, kendall or polychoric. Items that need not rise with the
+    factor: maximal, distance, hsic or xi.
+    """
+    table = dtstat.measures().reset_index()[
+        ["measure", "title", "detects", "handles_ordinal", "cost", "bound"]
+    ]
+    shown = table.replace({True: "yes", False: "no"}).rename(columns={"handles_ordinal": "ordinal"})
+    typer.echo(
+        Table.from_frame(
+            shown,
+            "Measures of dependence",
+            ["cost: work for one pair of items, n rows.", "bound: known concentration inequality."],
+        ).to_text()
+    )
+
+
+@app.command()
+def datasets() -> None:
+    """List the data sets that come with dtstat; each name can be given as FILE."""
+    listed = dtstat.datasets().drop(columns="source")
+    typer.echo(Table.from_frame(listed, "Data sets").to_text())
+
+
+def main() -> None:
+    """Run the command line; bad input ends with one sentence and exit status 2."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DTWarning)
+        try:
+            app(standalone_mode=True)
+        except DTError as error:
+            typer.echo(f"dtstat: {error}", err=True)
+            sys.exit(2)
+        finally:
+            for warning in caught:
+                if issubclass(warning.category, DTWarning):
+                    typer.echo(f"dtstat: warning: {warning.message}", err=True)
+
+
+def _answers(file: str, columns: str | None, missing_codes: str | None) -> pd.DataFrame:
+    wanted = [name.strip() for name in columns.split(",")] if columns else None
+    codes = [code.strip() for code in missing_codes.split(",")] if missing_codes else None
+    if not Path(file).exists() and file in set(dtstat.datasets()["name"]):
+        data = dtstat.load_dataset(file)
+        return data if wanted is None else data[wanted]
+    return dtstat.read_survey(file, missing_codes=codes, columns=wanted)
+
+
+def _parse_thresholds(text: str) -> Thresholds:
+    if text == "exact":
+        return "exact"
+    try:
+        if "," in text or "." in text:
+            return [float(part) for part in text.split(",")]
+        return int(text)
+    except ValueError:
+        raise InputError(
+            f"`thresholds` must be 'exact', a whole number, or numbers separated by commas; "
+            f"got '{text}'.",
+            "thresholds",
+        ) from None
+
+
+def _print_structures(result: dtstat.SolutionPath, count: int) -> None:
+    longest = sorted(result.candidates, key=lambda c: -c.persistence)[:count]
+    for candidate in sorted(longest, key=lambda c: c.tau_low):
+        low, high = candidate.tau_low, candidate.tau_high
+        typer.echo(f"\nThresholds {low:.3f} to {high:.3f}\n{candidate.structure}")
+
+
+def _as_json(result: dtstat.SolutionPath) -> list[dict[str, object]]:
+    return [
+        {"intervals": candidate.intervals, "factors": candidate.structure.to_keys()}
+        for candidate in result.candidates
+    ]
+
+
+def _writable(file: Path) -> Path:
+    if not file.parent.is_dir():
+        raise InputError(f"Cannot write '{file}': there is no folder '{file.parent}'.")
+    return file

@@ -1,0 +1,5 @@
+"""What people read: tables."""
+
+from dtstat.report.tables import Summary, Table
+
+__all__ = ["Summary", "Table"]

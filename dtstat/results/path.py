@@ -1,0 +1,165 @@
+"""The result of a solution path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+import pandas as pd
+
+from dtstat.arrays import FloatArray
+from dtstat.dependence import DependenceMatrix
+from dtstat.errors import InputError
+from dtstat.report import Summary, Table
+from dtstat.structure import Barcode, Candidate, Structure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SolutionPath:
+    """Every structure that dependence thresholding can produce from a matrix.
+
+    Attributes
+    ----------
+    dependence
+        The matrix.
+    candidates
+        Distinct structures with at least one factor, by rising threshold.
+    min_children
+        Smallest number of items a factor may have.
+    thresholds
+        The thresholds that were asked for, or None for all there are.
+    """
+
+    dependence: DependenceMatrix
+    candidates: tuple[Candidate, ...]
+    min_children: int
+    thresholds: FloatArray | None
+    _barcode: Barcode
+
+    def at(self, threshold: float) -> Structure:
+        """Structure at one threshold: the cliques of the graph |r| > threshold.
+
+        Parameters
+        ----------
+        threshold
+            Number in [0, 1].
+        """
+        if not (isinstance(threshold, Real) and 0 <= threshold <= 1):
+            raise InputError(
+                f"`threshold` must be a number in [0, 1]; got {threshold}. "
+                "It is compared with absolute dependence.",
+                "threshold",
+            )
+        return self._barcode.at(float(threshold))
+
+    def barcode(self) -> Barcode:
+        """All cliques of the path with the thresholds each lives at, longest-lived first."""
+        return self._barcode
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a candidate, by rising threshold.
+
+        Columns: tau_low, tau_high, persistence (of the widest interval), n_intervals, n_factors,
+        n_edges, n_covered.
+        """
+        return pd.DataFrame(
+            {
+                "tau_low": [c.tau_low for c in self.candidates],
+                "tau_high": [c.tau_high for c in self.candidates],
+                "persistence": [c.persistence for c in self.candidates],
+                "n_intervals": [len(c.intervals) for c in self.candidates],
+                "n_factors": [c.n_factors for c in self.candidates],
+                "n_edges": [c.n_edges for c in self.candidates],
+                "n_covered": [c.n_covered for c in self.candidates],
+            }
+        )
+
+    def summary(self, max_rows: int = 20) -> Summary:
+        """Head line, the longest-lived candidates, and the longest-lived factors.
+
+        Parameters
+        ----------
+        max_rows
+            Rows a table; what is left out is said below it.
+        """
+        if not self.candidates:
+            return Summary((*self._head(), self._explain_nothing()), ())
+        return Summary(
+            self._head(), (self._candidate_table(max_rows), self._factor_table(max_rows))
+        )
+
+    def _head(self) -> tuple[str, ...]:
+        grid = "all thresholds" if self.thresholds is None else f"{len(self.thresholds)} thresholds"
+        return (
+            "Solution path by dependence thresholding",
+            str(self.dependence),
+            f"{len(self.candidates)} distinct structures over {grid}, "
+            f"factors of at least {self.min_children} items",
+        )
+
+    def _explain_nothing(self) -> str:
+        return (
+            f"No threshold gives a factor of at least {self.min_children} items. Strongest "
+            f"dependence: {_largest(self.dependence):.3f}. Try a smaller `min_children`, or a "
+            "measure that detects any dependence (see measures())."
+        )
+
+    def _candidate_table(self, max_rows: int) -> Table:
+        frame = self.to_frame()
+        shown = frame.nlargest(max_rows, "persistence").sort_index()
+        shown = shown.drop(columns="n_intervals").rename(columns=_HEADERS)
+        p = self.dependence.n_items
+        notes = [f"In factors: of {p} items. Loadings: item-factor pairs."]
+        if len(shown) < len(frame):
+            notes.append(f"{len(frame) - len(shown)} shorter-lived structures not shown.")
+        title = "Structures by threshold (from included, to excluded)"
+        return Table.from_frame(shown, title, notes)
+
+    def _factor_table(self, max_rows: int) -> Table:
+        bars = self._barcode
+        rows = [
+            (
+                bar.birth,
+                bar.death,
+                bar.persistence,
+                len(bar.items),
+                _marked(bar.items, bar.unique_members),
+            )
+            for bar, _ in zip(bars, range(max_rows), strict=False)
+        ]
+        frame = pd.DataFrame(rows, columns=["from", "to", "width", "items", "members"])
+        notes = ["* unique member: at some threshold in no other factor."]
+        if len(rows) < len(bars):
+            notes.append(f"{len(bars) - len(rows)} shorter-lived factors not shown.")
+        return Table.from_frame(frame, "Longest-lived factors, each at its own thresholds", notes)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def __repr__(self) -> str:
+        return "\n".join(self._head())
+
+
+_HEADERS = {
+    "tau_low": "from",
+    "tau_high": "to",
+    "persistence": "width",
+    "n_factors": "factors",
+    "n_edges": "loadings",
+    "n_covered": "in factors",
+}
+
+
+_MOST_MEMBERS = 12  # listed in a cell
+
+
+def _marked(items: tuple[str, ...], unique: tuple[str, ...]) -> str:
+    shown = [item + "*" if item in unique else item for item in items[:_MOST_MEMBERS]]
+    if len(items) > _MOST_MEMBERS:
+        shown.append(f"and {len(items) - _MOST_MEMBERS} more")
+    return " ".join(shown)
+
+
+def _largest(dependence: DependenceMatrix) -> float:
+    return float(dependence.strength[np.triu_indices(dependence.n_items, 1)].max())

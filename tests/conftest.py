@@ -1,0 +1,75 @@
+"""Shared fixtures. A skip must not look like a pass: see ``require``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+R_PACKAGES = ("psych", "psychTools", "lavaan", "pcaPP", "energy", "reticulate")
+
+
+def require(available: bool, what: str) -> None:
+    """Skip without ``what``; fail instead when DTSTAT_REQUIRE_ALL is set, as `make test` does."""
+    if available:
+        return
+    if os.environ.get("DTSTAT_REQUIRE_ALL"):
+        pytest.fail(f"{what} is missing and DTSTAT_REQUIRE_ALL is set; run `make setup`")
+    pytest.skip(f"needs {what}")
+
+
+@pytest.fixture(scope="session")
+def _r_state() -> str:
+    """What is missing of R: "" if nothing."""
+    if shutil.which("Rscript") is None:
+        return "Rscript"
+    names = ", ".join(f'"{name}"' for name in R_PACKAGES)
+    code = f'p <- c({names}); cat(p[!sapply(p, requireNamespace, quietly = TRUE)], sep = ", ")'
+    answer = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True, check=True)
+    return answer.stdout.strip()
+
+
+@pytest.fixture
+def require_r(_r_state: str) -> None:
+    """Live R with the packages that serve as references."""
+    require(_r_state == "", f"R with {_r_state}")
+
+
+@pytest.fixture
+def run_r(require_r, tmp_path):
+    """Run R code that reads the csv files given and ends in a list of numbers; return it.
+
+    ``run_r(code, x=frame)`` makes the frame available in R as the data frame ``x``; the value of
+    ``code`` must be a named list of numbers, vectors or matrices, which come back as nested lists.
+    """
+
+    def run(code: str, **frames) -> dict:
+        reads = []
+        for name, frame in frames.items():
+            frame.to_csv(tmp_path / f"{name}.csv", index=False)
+            reads.append(f'{name} <- read.csv("{tmp_path / name}.csv", check.names = FALSE)')
+        script = "\n".join(
+            [
+                "suppressPackageStartupMessages({",
+                *reads,
+                f"result <- local({{ {code} }})",
+                "})",
+                "number <- function(v) ifelse(is.na(v), 'null', format(v, digits = 17))",
+                "vector <- function(v) paste0('[', paste(number(as.numeric(v)), collapse = ','), ']')",
+                "value <- function(v) if (is.matrix(v)) paste0('[', paste(apply(v, 1, vector),"
+                " collapse = ','), ']') else vector(v)",
+                "cat('{', paste0('\"', names(result), '\":', sapply(result, value),"
+                " collapse = ','), '}', sep = '')",
+            ]
+        )
+        (tmp_path / "script.R").write_text(script)
+        done = subprocess.run(
+            ["Rscript", str(tmp_path / "script.R")], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
