@@ -44,8 +44,8 @@ def items(data: Any, kinds: Any = None) -> ItemData:
     Examples
     --------
     >>> import dtstat as dt
-    >>> dt.items(dt.load_dataset("likert_survey"), kinds={"engage_1": "continuous"})
-    <ItemData: 800 rows, 24 items (1 continuous, 23 ordinal), 555 missing>
+    >>> dt.items(dt.load_dataset("political_democracy"), kinds={"y1": "ordinal"})
+    <ItemData: 75 rows, 11 items (1 ordinal, 10 continuous), 0 missing>
     """
     return as_items(data, kinds)
 
@@ -167,9 +167,20 @@ def _thresholds(thresholds: Thresholds) -> FloatArray | None:
             f"got '{thresholds}'.",
             "thresholds",
         )
+    if isinstance(thresholds, float) and not thresholds.is_integer():
+        raise InputError(
+            f"`thresholds` must be 'exact', a number of thresholds, or numbers in [0, 1]; "
+            f"got {thresholds}. For one threshold give a list: [{thresholds}].",
+            "thresholds",
+        )
     if not isinstance(thresholds, Iterable):
         return np.linspace(0.0, 1.0, _whole(thresholds, "thresholds", at_least=2))
-    values: FloatArray = np.unique(np.asarray(list(thresholds), dtype=np.float64))
+    try:
+        values: FloatArray = np.unique(np.asarray(list(thresholds), dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"`thresholds` must be numbers in [0, 1]; got {thresholds}.", "thresholds"
+        ) from None
     outside = values[~((values >= 0) & (values <= 1))]
     if outside.size or not values.size:
         got = f"{outside[0]:g}" if outside.size else "none"

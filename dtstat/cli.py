@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
+from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +15,8 @@ import typer
 
 import dtstat
 from dtstat.api import Thresholds
-from dtstat.errors import DTError, DTWarning, InputError
+from dtstat.data.datasets import DATASETS
+from dtstat.errors import DTError, DTWarning, InputError, nearest
 from dtstat.report import Table
 
 app = typer.Typer(
@@ -68,9 +71,9 @@ def path(
         float | None, typer.Option(help="Print the structure at this threshold instead.")
     ] = None,
     structures: Annotated[
-        int, typer.Option(help="Print so many of the longest-lived structures in full.")
+        int, typer.Option(min=0, help="Print so many of the longest-lived structures in full.")
     ] = 0,
-    rows: Annotated[int, typer.Option(help="Rows of each printed table.")] = 20,
+    rows: Annotated[int, typer.Option(min=0, help="Rows of each printed table.")] = 20,
     csv: Annotated[Path | None, typer.Option(help="Write all candidates to this file.")] = None,
     json_file: Annotated[
         Path | None,
@@ -86,6 +89,7 @@ def path(
 
     Example: dtstat path holzinger_swineford_26 --structures 3
     """
+    _check_writable(csv, json_file)
     data = _answers(file, columns, missing_codes)
     result = dtstat.solution_path(
         data,
@@ -101,9 +105,9 @@ def path(
         typer.echo(repr(result.summary(max_rows=rows)))
         _print_structures(result, structures)
     if csv is not None:
-        result.to_frame().to_csv(_writable(csv), index=False)
+        result.to_frame().to_csv(csv, index=False)
     if json_file is not None:
-        _writable(json_file).write_text(json.dumps(_as_json(result), indent=1))
+        json_file.write_text(json.dumps(_as_json(result), indent=1))
 
 
 @app.command()
@@ -139,6 +143,7 @@ def simulate(
 
     Prints the true structure. Example: dtstat simulate survey.csv --design chain --levels 5
     """
+    _check_writable(out)
     simulation = dtstat.simulate(
         design,
         n,
@@ -152,7 +157,7 @@ def simulate(
         levels=levels,
         seed=seed,
     )
-    simulation.data.to_csv(_writable(out), index=False)
+    simulation.data.to_csv(out, index=False)
     typer.echo(f"{simulation}\nwritten to {out}\n{simulation.structure}")
 
 
@@ -201,10 +206,12 @@ def main() -> None:
 def _answers(file: str, columns: str | None, missing_codes: str | None) -> pd.DataFrame:
     wanted = [name.strip() for name in columns.split(",")] if columns else None
     codes = [code.strip() for code in missing_codes.split(",")] if missing_codes else None
-    if not Path(file).exists() and file in set(dtstat.datasets()["name"]):
-        data = dtstat.load_dataset(file)
-        return data if wanted is None else data[wanted]
-    return dtstat.read_survey(file, missing_codes=codes, columns=wanted)
+    if Path(file).exists() or Path(file).suffix:
+        return dtstat.read_survey(file, missing_codes=codes, columns=wanted)
+    if file not in DATASETS:
+        raise InputError(f"There is no file and no data set '{file}'. {nearest(file, DATASETS)}")
+    with resources.as_file(resources.files("dtstat.data") / "files" / f"{file}.csv") as shipped:
+        return dtstat.read_survey(shipped, missing_codes=codes, columns=wanted)
 
 
 def _parse_thresholds(text: str) -> Thresholds:
@@ -236,7 +243,14 @@ def _as_json(result: dtstat.SolutionPath) -> list[dict[str, object]]:
     ]
 
 
-def _writable(file: Path) -> Path:
-    if not file.parent.is_dir():
-        raise InputError(f"Cannot write '{file}': there is no folder '{file.parent}'.")
-    return file
+def _check_writable(*files: Path | None) -> None:
+    """Refuse, before any work is done, files that cannot be written."""
+    for file in files:
+        if file is None:
+            continue
+        if not file.parent.is_dir():
+            raise InputError(f"Cannot write '{file}': there is no folder '{file.parent}'.")
+        if file.is_dir():
+            raise InputError(f"Cannot write '{file}': it is a folder. Name a file in it.")
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise InputError(f"Cannot write '{file}': permission denied. Choose another folder.")

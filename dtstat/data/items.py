@@ -18,13 +18,13 @@ from dtstat.data.checks import (
     check_shape,
     check_variation,
 )
-from dtstat.data.columns import NumberColumn, column_numbers
+from dtstat.data.columns import column_numbers
 from dtstat.data.kinds import (
     ItemKind,
     Kinds,
     Levels,
     check_kind_fits,
-    detect_kind,
+    detect_kinds,
     observed_levels,
     resolve_kinds,
 )
@@ -169,11 +169,10 @@ def as_items(data: Any, kinds: Kinds = None) -> ItemData:
     names = tuple(str(name) for name in frame.columns)
     check_names(names)
     check_shape(*frame.shape)
-    columns = [column_numbers(frame.iloc[:, k], name) for k, name in enumerate(names)]
-    values = np.column_stack([column.values for column in columns])
+    values, ordered = _numbers(frame, names)
     check_finite(values, names)
-    items = _with_kinds(_with_levels(values, names, _detect(columns)), kinds)
-    check_usable(items)
+    check_variation(values, names)
+    items = _with_kinds(_with_levels(values, names, detect_kinds(values, ordered)), kinds)
     _warn_of_counters(items)
     return items
 
@@ -193,8 +192,15 @@ def check_usable(items: ItemData) -> None:
     check_variation(items.values, items.names)
 
 
-def _detect(columns: Sequence[NumberColumn]) -> tuple[ItemKind, ...]:
-    return tuple(detect_kind(observed_levels(c.values), c.ordered) for c in columns)
+def _numbers(
+    frame: pd.DataFrame, names: tuple[str, ...]
+) -> tuple[NDArray[np.float64], Sequence[bool]]:
+    """Values of a table, and which columns said that theirs are ordered levels."""
+    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes):
+        return frame.to_numpy(dtype=np.float64), [False] * len(names)
+    columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
+    values = np.column_stack([column.values for column in columns])
+    return values, [column.ordered for column in columns]
 
 
 def _with_levels(

@@ -49,6 +49,21 @@ def detect_kind(levels: Levels, ordered: bool = False) -> ItemKind:
     return "ordinal" if ordered or few_whole else "continuous"
 
 
+def detect_kinds(values: NDArray[np.float64], ordered: Sequence[bool]) -> tuple[ItemKind, ...]:
+    """Apply the rule to all columns; each must have an answer.
+
+    Only columns that may turn out binary or ordinal are searched for their distinct values.
+    """
+    missing = np.isnan(values)
+    whole = ((values % 1 == 0) | missing).all(axis=0)
+    ends = (values == np.nanmin(values, axis=0)) | (values == np.nanmax(values, axis=0))
+    possible = whole | (ends | missing).all(axis=0) | np.asarray(ordered)
+    return tuple(
+        detect_kind(observed_levels(values[:, k]), ordered[k]) if possible[k] else "continuous"
+        for k in range(values.shape[1])
+    )
+
+
 def resolve_kinds(
     kinds: Kinds, detected: Sequence[ItemKind], names: Sequence[str]
 ) -> tuple[ItemKind, ...]:

@@ -55,7 +55,7 @@ def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: st
         A = _centred_rows(Z, closeness, shift, start, min(start + rows, n))
         G += A @ A.T
     norm = np.sqrt(np.diag(G))
-    R: FloatArray = G / norm[:, None] / norm
+    R: FloatArray = G / np.outer(norm, norm)
     np.fill_diagonal(R, 1.0)
     return np.clip(R, 0.0, 1.0)
 

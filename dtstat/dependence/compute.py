@@ -39,11 +39,12 @@ def dependence_matrix(
         f"Items {{}} have fewer than {_FEWEST_ROWS} rows in common. Leave out one of them.",
     )
     R, name = _compute(items, measure, n_jobs, progress)
+    cause = "in the rows they have in common one of them does not vary"
     check_pairs(
         np.isnan(R),
         items.names,
-        "The dependence of {} cannot be computed: in the rows they have in common one of them "
-        "does not vary. Leave out one of them.",
+        f"The dependence of {{}} cannot be computed: "
+        f"{'`measure` returned NaN' if callable(measure) else cause}. Leave out one of them.",
     )
     check_pairs(
         np.abs(R) > 1.0,
@@ -116,7 +117,15 @@ def _by_function(items: ItemData, function: PairFunction, progress: Progress) ->
 
     def fill(i: int, j: int) -> float:
         rows = ~np.isnan(X[:, i] + X[:, j])
-        return float(function(X[rows, i], X[rows, j]))
+        value = function(X[rows, i], X[rows, j])
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"`measure` must return a number; got {type(value).__name__} for "
+                f"'{items.names[i]}' and '{items.names[j]}'.",
+                "measure",
+            ) from None
 
     return _pair_by_pair(np.eye(items.n_items), fill, 1, progress)
 

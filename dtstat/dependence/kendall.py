@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from dtstat.dependence.rank import Codes, dense_codes
 from dtstat.progress import Progress, track
 
 Words = npt.NDArray[np.uint64]
+SmallCodes = npt.NDArray[np.int16] | Codes
 
 _CHUNK_BYTES = 32_000_000
 _TILE = 32  # columns a side: two tiles of _WORDS words stay in the second-level cache
@@ -67,14 +68,15 @@ def tau_b_by_bits(
 ) -> FloatArray:
     """Tau-b of complete coded columns; two planes of bits if any column has ties, else one."""
     p, n = codes.shape
+    small: SmallCodes = codes.astype(np.int16) if n < 2**15 else codes
     G = np.zeros((planes * p, planes * p), dtype=np.int64)
-    chunks = _packed_signs(codes, planes)
-    for B in track(chunks, progress, "kendall", total=_n_chunks(codes, planes)):
-        _add_common_bits(B, G, n_jobs)
+    for rows in track(_chunks(n, planes * p), progress, "kendall"):
+        _add_common_bits(_packed_signs(small, planes, rows), G, n_jobs)
     G += np.triu(G, 1).T
     numerator, untied = _sums_of_signs(G, p, n)
     scale = np.sqrt(untied)
-    R: FloatArray = numerator / scale[:, None] / scale
+    with np.errstate(invalid="ignore"):  # 0 / 0 for a constant column
+        R: FloatArray = numerator / np.outer(scale, scale)
     np.fill_diagonal(R, 1.0)
     return np.clip(R, -1.0, 1.0)
 
@@ -89,36 +91,36 @@ def _sums_of_signs(G: IntArray, p: int, n: int) -> tuple[IntArray, IntArray]:
     return 4 * gg - 2 * gu - 2 * gu.T + uu, np.diag(uu)
 
 
-def _chunk_capacity(codes: Codes, planes: int) -> int:
-    """Bytes a row of a chunk: whole words, and enough for one row of the data."""
-    p, n = len(codes), len(codes.T)
-    return 8 * max(_CHUNK_BYTES // (planes * p) // 8, n // 64 + 1)
+def _packed_bytes(a: int, n: int) -> int:
+    """Bytes that the signs of row a against the rows after it take, one bit each."""
+    return (n - 1 - a + 7) // 8
 
 
-def _n_chunks(codes: Codes, planes: int) -> int:
-    """Estimate of the number of chunks, for the progress display."""
-    n = len(codes.T)
-    return math.ceil(n * (n + 8) / 16 / _chunk_capacity(codes, planes))
-
-
-def _packed_signs(codes: Codes, planes: int) -> Iterator[Words]:
-    """Yield the bits of all pairs of rows, (planes · p, words) at a time."""
-    p, n = codes.shape
-    small = codes.astype(np.int16) if n < 2**15 else codes
-    capacity = _chunk_capacity(codes, planes)
-    chunk = np.zeros((planes * p, capacity), dtype=np.uint8)
-    used = 0
+def _chunks(n: int, n_planes: int) -> list[range]:
+    """Cut the rows 0..n-2 into ranges whose packed signs fit into a chunk, one row at least."""
+    capacity = _CHUNK_BYTES // n_planes
+    starts, used = [0], 0
     for a in range(n - 1):
-        here, later = small[:, a : a + 1], small[:, a + 1 :]
+        used += _packed_bytes(a, n)
+        if used > capacity and a > starts[-1]:
+            starts.append(a)
+            used = _packed_bytes(a, n)
+    return [range(start, stop) for start, stop in pairwise([*starts, n - 1])]
+
+
+def _packed_signs(codes: SmallCodes, planes: int, rows: range) -> Words:
+    """(planes · p, words) bits of the given rows, each against all rows after it."""
+    p, n = codes.shape
+    words = sum(_packed_bytes(a, n) for a in rows) // 8 + 1
+    chunk = np.zeros((planes * p, 8 * words), dtype=np.uint8)
+    used = 0
+    for a in rows:
+        here, later = codes[:, a : a + 1], codes[:, a + 1 :]
         signs = [here > later, here != later][:planes]
         bits = np.packbits(np.concatenate(signs), axis=1)
-        if used + bits.shape[1] > capacity:
-            yield chunk.view(np.uint64)
-            chunk[:] = 0
-            used = 0
         chunk[:, used : used + bits.shape[1]] = bits
         used += bits.shape[1]
-    yield chunk.view(np.uint64)
+    return chunk.view(np.uint64)
 
 
 def _add_common_bits(B: Words, G: IntArray, n_jobs: int) -> None:

@@ -51,7 +51,7 @@ def _fill_row(codes: Codes, order: Codes, i: int, R: FloatArray) -> None:
             s, untied_i, untied_j = _by_merging(codes[i], codes[j], order[j])
         # two roots: the product of the counts may exceed an integer
         scale = np.sqrt(float(untied_i)) * np.sqrt(float(untied_j))
-        R[i, j] = R[j, i] = s / scale if scale > 0 else np.nan
+        R[i, j] = R[j, i] = min(1.0, max(-1.0, s / scale)) if scale > 0 else np.nan
 
 
 @kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -181,7 +182,7 @@ def _check_entries(R: FloatArray, names: Sequence[str]) -> None:
 def _rows(n_obs: int | None) -> int | None:
     if n_obs is None:
         return None
-    if not np.isfinite(n_obs) or n_obs != int(n_obs) or n_obs < 2:
+    if not isinstance(n_obs, Real) or not float(n_obs).is_integer() or n_obs < 2:
         raise InputError(
             f"`n_obs` must be a whole number of rows, at least 2; got {n_obs}.", "n_obs"
         )

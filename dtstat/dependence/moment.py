@@ -37,10 +37,12 @@ def pearson(X: FloatArray) -> FloatArray:
 
 
 def _standardised(X: FloatArray) -> FloatArray:
-    """Columns with mean 0 and variance 1 over what is observed; what is missing becomes 0."""
+    """Columns with mean 0 and variance 1 over what is observed; NaN if constant, 0 if missing."""
     Z: FloatArray = X - np.nanmean(X, axis=0)
-    Z /= np.sqrt(np.nanmean(Z**2, axis=0))
-    Z[np.isnan(Z)] = 0.0
+    deviation = np.sqrt(np.nanmean(Z**2, axis=0))
+    deviation[np.nanmin(X, axis=0) == np.nanmax(X, axis=0)] = np.nan
+    Z /= deviation
+    Z[np.isnan(X)] = 0.0
     return Z
 
 

@@ -79,7 +79,9 @@ def _tetrachoric(items: ItemData, n_jobs: int, progress: Progress) -> FloatArray
 def _refuse(items: ItemData, kinds: tuple[str, ...], measure: str, advice: str) -> None:
     for name, kind in zip(items.names, items.kinds, strict=True):
         if kind in kinds:
-            raise InputError(f"`measure` {measure} cannot use the {kind} item '{name}'. {advice}")
+            raise InputError(
+                f"`measure` {measure} cannot use the {kind} item '{name}'. {advice}", "measure"
+            )
 
 
 _MEASURES = (

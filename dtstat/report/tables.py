@@ -76,13 +76,18 @@ class Table:
         return "\n".join(["<table>", caption, *rows, "</table>", *notes])
 
     def to_latex(self) -> str:
-        """LaTeX tabular with booktabs rules, special characters escaped."""
+        """LaTeX tabular with booktabs rules and the notes below, special characters escaped.
+
+        The title is left out: it belongs in the caption.
+        """
         head, *body = (
             " & ".join(map(latex_escape, line)) + r" \\" for line in (self.headers, *self.rows)
         )
         start = rf"\begin{{tabular}}{{{self.alignment}}}"
-        rules = [start, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-        return "\n".join(rules)
+        across = rf"\multicolumn{{{len(self.headers)}}}{{l}}"
+        notes = [f"{across}{{{latex_escape(note)}}} \\\\" for note in self.notes]
+        lines = [r"\toprule", head, r"\midrule", *body, r"\bottomrule", *notes]
+        return "\n".join([start, *lines, r"\end{tabular}"])
 
     def to_frame(self) -> pd.DataFrame:
         """Cells as a DataFrame of text."""
@@ -113,8 +118,9 @@ class Summary:
         return "\n".join([*head, *(table.to_html() for table in self.tables)])
 
     def to_latex(self) -> str:
-        """LaTeX tabulars, one after the other."""
-        return "\n\n".join(table.to_latex() for table in self.tables)
+        """LaTeX: the head lines as a paragraph, then the tabulars."""
+        head = " \\\\\n".join(map(latex_escape, self.head))
+        return "\n\n".join([head, *(table.to_latex() for table in self.tables)])
 
     def __repr__(self) -> str:
         return self.to_text()

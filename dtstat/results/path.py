@@ -99,8 +99,9 @@ class SolutionPath:
         )
 
     def _explain_nothing(self) -> str:
+        tried = "No threshold" if self.thresholds is None else "None of these thresholds"
         return (
-            f"No threshold gives a factor of at least {self.min_children} items. Strongest "
+            f"{tried} gives a factor of at least {self.min_children} items. Strongest "
             f"dependence: {_largest(self.dependence):.3f}. Try a smaller `min_children`, or a "
             "measure that detects any dependence (see measures())."
         )

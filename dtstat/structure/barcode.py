@@ -53,7 +53,7 @@ class Bar:
         return self.persistence / 2
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Barcode:
     """All cliques of the exact path, longest-lived first.
 

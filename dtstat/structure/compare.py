@@ -95,11 +95,12 @@ def _ratio(part: int, whole: int) -> float:
 
 def _same_items(estimated: Structure, truth: Structure) -> BoolArray:
     """Rows of ``estimated.support`` in the order of the items of ``truth``."""
-    missing = set(truth.item_names) ^ set(estimated.item_names)
-    if missing:
+    unshared = set(truth.item_names) ^ set(estimated.item_names)
+    if unshared:
+        more = f", and so are {len(unshared) - 1} more" if len(unshared) > 1 else ""
         raise InputError(
-            f"The two structures must have the same items; '{min(missing)}' is in only one of "
-            f"them (and {len(missing) - 1} more). Give both the same `item_names`."
+            f"The two structures must have the same items; '{min(unshared)}' is in only one of "
+            f"them{more}. Give both the same `item_names`."
         )
     position = {name: i for i, name in enumerate(estimated.item_names)}
     rows = np.array([position[name] for name in truth.item_names], dtype=int)

@@ -13,7 +13,7 @@ from dtstat.structure.barcode import Barcode
 from dtstat.structure.support import Structure
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Candidate:
     """One distinct structure of the path.
 
@@ -82,8 +82,9 @@ def candidates(barcode: Barcode, thresholds: FloatArray | None = None) -> tuple[
 
     Notes
     -----
-    Cost: sorting the births and deaths. No two structures are compared: a structure's name is the
-    exclusive or of random 64-bit names of its cliques.
+    Cost: sorting the births and deaths, and counting the covered items after each of them. No two
+    structures are compared: a structure's name is the exclusive or of random 64-bit names of its
+    cliques.
     """
     segments = _segments(barcode)
     seen = segments.n_factors > 0

@@ -136,7 +136,7 @@ def _find_spells(  # noqa: C901 (one loop, as the module's text describes it)
             if s <= _SCAN_LIMIT:
                 m, scanned = _scan_pairs(R, v, s, scanned, m, o)
             elif s > scanned:
-                m, scanned = _look_up_weakest(R, v, s, position, weak), s
+                m, scanned = _look_up_weakest(R, v, s, scanned, m, o, position, weak)
             if m > o:
                 while hashed < s:
                     key ^= keys[v[hashed]]
@@ -166,11 +166,18 @@ def _scan_pairs(
 
 @kernel
 def _look_up_weakest(
-    R: FloatArray, v: IntArray, s: int, position: IntArray, weak: IntArray
-) -> float:
-    """Return min |r_ij| over v[:s]: the first listed pair inside it, else a full scan."""
-    for e in range(len(weak)):
+    R: FloatArray,
+    v: IntArray,
+    s: int,
+    scanned: int,
+    m: float,
+    o: float,
+    position: IntArray,
+    weak: IntArray,
+) -> tuple[float, int]:
+    """Extend m to v[:s] by the first listed pair inside it; scan once that would have been less."""
+    for e in range(min(len(weak), s * (s - scanned))):
         i, j = weak[e]
         if position[i] < s and position[j] < s:
-            return float(R[i, j])
-    return float(_scan_pairs(R, v, s, 1, np.inf, -1.0)[0])
+            return float(R[i, j]), s
+    return _scan_pairs(R, v, s, scanned, m, o)

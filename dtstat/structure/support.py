@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +14,10 @@ import pandas as pd
 from dtstat.arrays import BoolArray
 from dtstat.errors import InputError, nearest
 
-_R_WORDS = frozenset(["if", "else", "repeat", "while", "function", "for", "next", "break"]) | {
-    "TRUE",
-    "FALSE",
-    "NULL",
-    "Inf",
-    "NaN",
-    "NA",
-}
+_R_WORDS = frozenset(
+    "if else repeat while function for next break in TRUE FALSE NULL Inf NaN "
+    "NA NA_integer_ NA_real_ NA_character_ NA_complex_".split()
+)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -74,7 +71,9 @@ class Structure:
         without it, those of the key in order of appearance.
         """
         sets = {factor: [str(item).removeprefix("-") for item in keys[factor]] for factor in keys}
-        items = list(item_names or dict.fromkeys(name for names in sets.values() for name in names))
+        if item_names is None:
+            item_names = list(dict.fromkeys(name for names in sets.values() for name in names))
+        items = [str(name) for name in item_names]
         position = {name: i for i, name in enumerate(items)}
         A = np.zeros((len(items), len(sets)), dtype=bool)
         for k, names in enumerate(sets.values()):
@@ -116,7 +115,7 @@ class Structure:
     def unique_children(self, factor: int | str) -> tuple[str, ...]:
         """U_k: the children of a factor that have no other parent (Condition 1)."""
         k = _index(factor, self.factor_names, "factor")
-        return self._names_of(self._is_unique * self.support[:, k])
+        return self._names_of(self._is_unique & self.support[:, k])
 
     @property
     def satisfies_ucc(self) -> bool:
@@ -149,10 +148,17 @@ class Structure:
         """Measurement model in lavaan syntax, one line a factor.
 
         Names that R would not accept are changed the way R's ``make.names`` changes them.
+
+        Raises
+        ------
+        InputError
+            If two items, two factors, or an item and a factor then have the same name.
         """
+        in_r = _r_names(*self.item_names, *self.factor_names)
+        items, factors = in_r[: self.n_items], in_r[self.n_items :]
         lines = (
-            f"{_r_name(name)} =~ " + " + ".join(map(_r_name, self.children(k)))
-            for k, name in enumerate(self.factor_names)
+            f"{factor} =~ " + " + ".join(items[i] for i in np.flatnonzero(self.support[:, k]))
+            for k, factor in enumerate(factors)
         )
         return "\n".join(lines)
 
@@ -164,20 +170,19 @@ class Structure:
     def _names_of(self, mask: npt.ArrayLike) -> tuple[str, ...]:
         return tuple(self.item_names[i] for i in np.flatnonzero(mask))
 
-    def _child_sets(self) -> frozenset[frozenset[str]]:
-        return frozenset(frozenset(self.children(k)) for k in range(self.n_factors))
+    def _child_sets(self) -> Counter[frozenset[str]]:
+        return Counter(frozenset(self.children(k)) for k in range(self.n_factors))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Structure):
             return NotImplemented
         return (
-            self.n_factors == other.n_factors
-            and frozenset(self.item_names) == frozenset(other.item_names)
+            frozenset(self.item_names) == frozenset(other.item_names)
             and self._child_sets() == other._child_sets()
         )
 
     def __hash__(self) -> int:
-        return hash((frozenset(self.item_names), self._child_sets()))
+        return hash((frozenset(self.item_names), frozenset(self._child_sets().items())))
 
     def __repr__(self) -> str:
         plural = "" if self.n_factors == 1 else "s"
@@ -226,19 +231,34 @@ def _names(names: Sequence[str] | None, count: int, argument: str, stem: str) ->
 
 
 def _index(which: int | str, names: tuple[str, ...], what: str) -> int:
+    if not names:
+        raise InputError(f"There is no {what} {which!r}: the structure has none.", what)
     if isinstance(which, str):
         if which in names:
             return names.index(which)
         raise InputError(f"There is no {what} '{which}'. {nearest(which, names)}", what)
-    if not 0 <= which < len(names):
+    if not isinstance(which, Integral) or isinstance(which, bool) or not 0 <= which < len(names):
         raise InputError(
             f"`{what}` must be a name or an index from 0 to {len(names) - 1}; got {which}.", what
         )
     return int(which)
 
 
+def _r_names(*names: str) -> list[str]:
+    seen: dict[str, str] = {}
+    for name in names:
+        r = _r_name(name)
+        if r in seen:
+            raise InputError(
+                f"'{seen[r]}' and '{name}' would both be called '{r}' in lavaan. Rename one: pass "
+                "other `item_names` or `factor_names` to Structure."
+            )
+        seen[r] = name
+    return list(seen)
+
+
 def _r_name(name: str) -> str:
-    r = re.sub(r"[^\w.]", ".", name)
-    if not r or r[0].isdigit() or r[0] == "_" or re.match(r"\.\d", r):
-        r = "X" + r
+    starts_well = name[:1].isalpha() or (name[:1] == "." and not name[1:2].isdecimal())
+    r = name if starts_well else "X" + name
+    r = "".join(c if c.isalpha() or c.isdecimal() or c in "._" else "." for c in r)
     return r + "." if r in _R_WORDS else r

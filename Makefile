@@ -1,0 +1,52 @@
+# Everything a developer or a newcomer does, from a machine with Python 3.11, pip, make and gcc.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Benchmarks compare single cores: no hidden threads on either side.
+ONE_CORE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench check docs clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+demo: $(VENV)/.core  ## fresh machine to a first result: the structures of 26 ability tests of 1939
+	$(VENV)/bin/dtstat path holzinger_swineford_26 --structures 6
+
+setup: $(VENV)/.dev r-packages  ## install what the tests need: Python packages, R and R packages
+
+test: setup check  ## all checks and tests, Python and against live R
+	DTSTAT_REQUIRE_ALL=1 $(PY) -m pytest -n 2
+
+check: $(VENV)/.dev  ## ruff and mypy
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+bench: $(VENV)/.dev r-packages  ## speed and correctness beside the peers, as ratios in one run
+	$(PIP) -e ".[bench]"
+	$(ONE_CORE) $(PY) -m benchmarks
+
+docs: $(VENV)/.dev  ## run the README's examples and refresh the output it shows
+	$(PY) tools/refresh_readme.py
+
+clean:  ## remove the environment and everything made
+	rm -rf $(VENV) .build .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: r-packages
+r-packages:
+	@sh tools/install_r.sh
+
+$(PY):
+	$(PYTHON) -m venv $(VENV) || ($(PYTHON) -m pip install virtualenv && $(PYTHON) -m virtualenv $(VENV))
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(PY)
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
+	$(PIP) -e ".[survey,plot,dev]"
+	@touch $@ $(VENV)/.core

@@ -1,0 +1,36 @@
+"""Run all benchmarks; keep what they print in ``benchmarks/results``."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import dtstat
+from benchmarks import dependence, growth, path
+from benchmarks.harness import Report, fresh_python
+
+RESULTS = Path(__file__).parent / "results"
+LIGHT = """
+import time; start = time.perf_counter()
+import dtstat, sys; seconds = time.perf_counter() - start
+heavy = [m for m in ("torch", "matplotlib", "rpy2") if m in sys.modules]
+print(seconds, ",".join(heavy) or "none")
+"""
+
+
+def main() -> None:
+    report = Report()
+    report.line("# Benchmarks\n\nWritten by `make bench`; one core, ratios within one run.")
+    report.line(f"\ndtstat {dtstat.__version__}, Python {platform.python_version()}.")
+    path.run(report)
+    dependence.run(report)
+    report.heading("Import")
+    runs = [fresh_python(LIGHT).split() for _ in range(5)]
+    seconds = min(float(run[0]) for run in runs)
+    report.line(f"import dtstat: {seconds:.2f} s (wanted: under 1.5); heavy modules: {runs[0][1]}.")
+    growth.run(report, RESULTS / "growth.png")
+    report.line("\n![Growth of cost](growth.png)")
+    report.write(RESULTS / "results.md")
+
+
+main()

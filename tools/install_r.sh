@@ -1,0 +1,37 @@
+#!/bin/sh
+# Install R and the R packages that serve as references, from Debian's packages, if they are not
+# there. Where that is not possible, say what to do; tests that need R then fail and say so.
+set -eu
+
+packages="psych psychTools lavaan pcaPP energy GPArotation reticulate"
+
+missing() {
+    command -v Rscript >/dev/null 2>&1 || { echo "R"; return; }
+    for name in $packages; do
+        Rscript -e "quit(status = !requireNamespace('$name', quietly = TRUE))" >/dev/null 2>&1 ||
+            echo "$name"
+    done
+}
+
+lacking=$(missing)
+[ -n "$lacking" ] || exit 0
+
+debian="r-base-core"
+for name in $packages; do
+    debian="$debian r-cran-$(echo "$name" | tr '[:upper:]' '[:lower:]')"
+done
+
+if [ "$(id -u)" = 0 ]; then sudo=""; elif sudo -n true 2>/dev/null; then sudo="sudo -n"; else sudo="none"; fi
+if ! command -v apt-get >/dev/null 2>&1 || [ "$sudo" = none ]; then
+    echo "R is incomplete; missing:" $lacking
+    echo "On Debian or Ubuntu run, as root: apt-get install $debian"
+    echo "Elsewhere install R, then in R: install.packages(c('$(echo "$packages" | sed "s/ /', '/g")'))"
+    exit 0
+fi
+
+echo "Installing from Debian's packages:" $lacking
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update -qq >/dev/null
+$sudo apt-get install -y -qq --no-install-recommends $debian >/dev/null
+lacking=$(missing)
+[ -z "$lacking" ] || echo "Still missing in R:" $lacking
