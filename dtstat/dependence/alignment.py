@@ -43,8 +43,8 @@ def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: st
 
     Notes
     -----
-    Cost: n²/2 multiplications a pair, as matrix products in single precision whose sums are
-    added up in double precision.
+    Cost: between n²/2 (many items) and n² (few) multiplications a pair, as matrix products in
+    single precision whose sums are added up in double precision.
     """
     Z = ((X - X.mean(axis=0)) / X.std(axis=0)).T.astype(np.float32)
     p, n = Z.shape

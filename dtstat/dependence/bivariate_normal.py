@@ -20,10 +20,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dtstat.arrays import FloatArray
 from dtstat.compile import kernel
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-CodeArray: TypeAlias = npt.NDArray[np.int16]
+CodeArray: TypeAlias = npt.NDArray[np.int32]
 
 # Gauss-Legendre rules on [-1, 1]; the short one has errors below 1e-15 for these |rho|.
 _NODES_SHORT, _WEIGHTS_SHORT = np.polynomial.legendre.leggauss(10)

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dtstat.arrays import FloatArray, IntArray
+from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data import ItemData, check_usable
 from dtstat.dependence.matrix import DependenceMatrix, check_pairs
 from dtstat.dependence.pairs import run_blocks
@@ -19,7 +19,8 @@ from dtstat.progress import Progress
 Missing = Literal["pairwise", "listwise", "error"]
 PairFunction = Callable[[FloatArray, FloatArray], float]
 
-_TWINS = 0.999  # dependence above which two items count as one
+_TWINS = 0.999  # dependence above which two items count as one ...
+_ROWS_FOR_TWINS = 10  # ... if it rests on so many rows
 _FEWEST_ROWS = 3  # with two, every monotone measure is ±1
 
 
@@ -33,37 +34,35 @@ def dependence_matrix(
     """Dependence of all pairs of items; see :func:`dtstat.dependence` for the arguments."""
     items = _without_gaps(items, missing)
     counts = _pairwise_counts(items)
-    check_pairs(
-        counts < _FEWEST_ROWS,
-        items.names,
-        f"Items {{}} have fewer than {_FEWEST_ROWS} rows in common. Leave out one of them.",
-    )
     R, name = _compute(items, measure, n_jobs, progress)
-    cause = "in the rows they have in common one of them does not vary"
+    _check_values(R, items.names, callable(measure))
+    _warn_of_twins(R, items.n_rows if counts is None else counts, items.names)
+    return DependenceMatrix(R, items.names, name, items.n_rows, counts)
+
+
+def _check_values(R: FloatArray, names: Sequence[str], by_function: bool) -> None:
+    constant = "in the rows they have in common one of them does not vary"
+    cause = "`measure` returned NaN" if by_function else constant
     check_pairs(
         np.isnan(R),
-        items.names,
-        f"The dependence of {{}} cannot be computed: "
-        f"{'`measure` returned NaN' if callable(measure) else cause}. Leave out one of them.",
+        names,
+        f"The dependence of {{}} cannot be computed: {cause}. Leave out one of them.",
     )
     check_pairs(
         np.abs(R) > 1.0,
-        items.names,
+        names,
         "`measure` must return values in [-1, 1]; that of {} is outside. Scale it.",
     )
-    _warn_of_twins(R, items.names)
-    gaps = counts if items.has_missing else None
-    return DependenceMatrix(R, items.names, name, items.n_rows, gaps)
 
 
-def _warn_of_twins(R: FloatArray, names: Sequence[str]) -> None:
-    i, j = np.nonzero(np.triu(np.abs(R) > _TWINS, 1))
+def _warn_of_twins(R: FloatArray, counts: int | IntArray, names: Sequence[str]) -> None:
+    i, j = np.nonzero(np.triu((np.abs(R) > _TWINS) & (counts >= np.array(_ROWS_FOR_TWINS)), 1))
     if i.size:
         more = f" and {i.size - 1} more pairs" if i.size > 1 else ""
         warnings.warn(
-            f"Items '{names[i[0]]}' and '{names[j[0]]}'{more} are all but the same (dependence "
-            f"{R[i[0], j[0]]:.4f}): copies of each other, or answers too rare to tell apart. "
-            "Leave out one of them unless both are meant.",
+            f"Items '{names[i[0]]}' and '{names[j[0]]}'{more} determine each other (dependence "
+            f"{R[i[0], j[0]]:.4f}): one is a copy or function of the other, or answers are too "
+            "rare to tell. Leave out one of them unless both are meant.",
             DataWarning,
             stacklevel=4,
         )
@@ -95,9 +94,21 @@ def _without_gaps(items: ItemData, missing: str) -> ItemData:
     return complete
 
 
-def _pairwise_counts(items: ItemData) -> IntArray:
+def _pairwise_counts(items: ItemData) -> IntArray | None:
+    """(p, p) numbers of common rows, None if that is all rows for all pairs."""
+    if items.n_rows < _FEWEST_ROWS:
+        raise InputError(
+            f"The data must have at least {_FEWEST_ROWS} rows; got {items.n_rows}.", "data"
+        )
+    if not items.has_missing:
+        return None
     observed = (~np.isnan(items.values)).astype(float)
     counts: IntArray = np.rint(observed.T @ observed).astype(np.int64)
+    check_pairs(
+        counts < _FEWEST_ROWS,
+        items.names,
+        f"Items {{}} have fewer than {_FEWEST_ROWS} rows in common. Leave out one of them.",
+    )
     return counts
 
 
@@ -132,22 +143,29 @@ def _by_function(items: ItemData, function: PairFunction, progress: Progress) ->
 
 def _with_gaps(items: ItemData, measure: Measure, n_jobs: int, progress: Progress) -> FloatArray:
     """Complete items together; every pair with a gap alone, on its common rows."""
-    complete = np.asarray(~np.isnan(items.values).any(axis=0))
-    R = np.full((items.n_items, items.n_items), np.nan)
-    np.fill_diagonal(R, 1.0)
-    if complete.sum() > 1:
-        together = items.select(np.asarray(items.names, dtype=object)[complete])
-        R[np.ix_(complete, complete)] = measure.compute(together, n_jobs, progress)
+    missing = np.isnan(items.values)
+    complete = np.asarray(~missing.any(axis=0))
+    together = np.flatnonzero(complete)
+    R = np.eye(items.n_items)
+    if len(together) > 1:
+        part = _part(items, np.ones(items.n_rows, dtype=bool), together)
+        R[np.ix_(together, together)] = measure.compute(part, n_jobs, None)
 
     def fill(i: int, j: int) -> float:
         if complete[i] and complete[j]:
             return float(R[i, j])
-        pair = items.select([items.names[i], items.names[j]]).complete_rows()
+        pair = _part(items, ~(missing[:, i] | missing[:, j]), np.array([i, j]))
         if (np.ptp(pair.values, axis=0) == 0).any():
             return np.nan
         return float(measure.compute(pair, 1, None)[0, 1])
 
     return _pair_by_pair(R, fill, n_jobs, progress)
+
+
+def _part(items: ItemData, rows: BoolArray, columns: IntArray) -> ItemData:
+    """Take some rows of some items; the measures that need this do not look at kinds."""
+    names = tuple(items.names[k] for k in columns)
+    return ItemData(items.values[rows][:, columns], names, items.kinds[: len(names)], ())
 
 
 def _pair_by_pair(

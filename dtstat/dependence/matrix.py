@@ -41,9 +41,11 @@ class DependenceMatrix:
     pairwise_n: IntArray | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.values, self.pairwise_n):
-            if array is not None:
+        for name in ("values", "pairwise_n"):
+            if (array := getattr(self, name)) is not None:
+                array = array.copy()
                 array.setflags(write=False)
+                object.__setattr__(self, name, array)
 
     @classmethod
     def from_matrix(
@@ -113,7 +115,7 @@ def check_pairs(bad: npt.NDArray[np.bool_], names: Sequence[str], problem: str) 
     """Raise InputError naming the first marked pair of items; ``problem`` has a place for it."""
     i, j = np.nonzero(np.triu(bad, 1))
     if i.size:
-        more = f" ({i.size - 1} more such pairs)" if i.size > 1 else ""
+        more = f" (and {i.size - 1} more)" if i.size > 1 else ""
         raise InputError(problem.format(f"'{names[i[0]]}' and '{names[j[0]]}'{more}"))
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
 
-# Variance of a standardised item in a pair's common rows below which it counts as constant.
-# Rounding leaves about 1e-16 of the item's own variance, which is 1.
-_CONSTANT = 1e-12
+# Variance of a standardised item in a pair's common rows below which rounding may have eaten its
+# digits: either it does not vary there, or its variance comes from rows the pair does not have.
+_DOUBTFUL = 1e-6
 
 
 def pearson(X: FloatArray) -> FloatArray:
@@ -53,6 +55,17 @@ def _with_gaps(Z: FloatArray, observed: BoolArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = (Z.T @ M) / n
         variance = (Z**2).T @ M / n - mean**2
-        variance[variance < _CONSTANT] = np.nan
         R: FloatArray = (Z.T @ Z / n - mean * mean.T) / np.sqrt(variance * variance.T)
+        doubtful = np.triu(np.minimum(variance, variance.T) < _DOUBTFUL, 1)
+    for i, j in np.argwhere(doubtful):
+        common = observed[:, i] & observed[:, j]
+        R[i, j] = R[j, i] = _one_pair(Z[common, i], Z[common, j])
     return R
+
+
+def _one_pair(x: FloatArray, y: FloatArray) -> float:
+    """Pearson correlation in two passes; NaN if either is constant."""
+    if x.size == 0 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan
+    x, y = x - x.mean(), y - y.mean()
+    return float(x @ y / np.sqrt((x @ x) * (y @ y)))

@@ -14,18 +14,19 @@ from collections.abc import Sequence
 from math import nan
 from typing import Literal, TypeAlias
 
-import joblib
 import numpy as np
 
+from dtstat.arrays import FloatArray
 from dtstat.compile import kernel
 from dtstat.dependence.bivariate_normal import (
     CodeArray,
-    FloatArray,
     serial_correlation,
     table_correlation,
 )
+from dtstat.dependence.moment import pearson
+from dtstat.dependence.pairs import run_blocks
 from dtstat.errors import InputError
-from dtstat.progress import Progress, track
+from dtstat.progress import Progress
 
 Kind: TypeAlias = Literal["binary", "ordinal", "continuous"]
 # Codes 0..K-1 (-1 where missing) and the K+1 limits that separate them.
@@ -145,13 +146,14 @@ def latent_correlation_matrix(
     coded = [_code(values[:, j]) for j in ordinal]
     result = np.eye(len(kinds))
     if continuous:
-        result[np.ix_(continuous, continuous)] = _pearson(scores)
-    rows = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        joblib.delayed(_row)(coded[a], coded[a + 1 :], scores) for a in range(len(ordinal))
-    )
-    for a, row in enumerate(track(rows, progress, "latent correlations", total=len(ordinal))):
+        result[np.ix_(continuous, continuous)] = pearson(values[:, continuous])
+
+    def fill_row(a: int) -> None:
         others = ordinal[a + 1 :] + continuous
+        row = _row(coded[a], coded[a + 1 :], scores)
         result[ordinal[a], others] = result[others, ordinal[a]] = row
+
+    run_blocks(fill_row, range(len(ordinal)), n_jobs, progress, "latent correlations")
     return result
 
 
@@ -177,7 +179,7 @@ def _code(column: FloatArray) -> Coded:
 
     observed = ~np.isnan(column)
     _, category, count = np.unique(column[observed], return_inverse=True, return_counts=True)
-    codes = np.full(column.shape, -1, dtype=np.int16)
+    codes = np.full(column.shape, -1, dtype=np.int32)
     codes[observed] = category
     share = np.cumsum(count)[:-1] / max(category.size, 1)
     return codes, np.concatenate(([-_UNBOUNDED], ndtri(share), [_UNBOUNDED]))
@@ -192,19 +194,6 @@ def _standardise(column: FloatArray) -> FloatArray:
     sd = np.sqrt(np.mean(centred[observed] ** 2))
     varies = sd > _NO_VARIANCE * np.max(np.abs(column[observed]))
     return centred / (sd if varies else np.inf)
-
-
-def _pearson(scores: list[FloatArray]) -> FloatArray:
-    """Pearson correlations of standardised columns, each pair over its common rows."""
-    z = np.array(scores)
-    observed = (~np.isnan(z)).astype(np.float64)
-    z = np.nan_to_num(z)
-    n, total, squares = observed @ observed.T, z @ observed.T, z**2 @ observed.T
-    variance = n * squares - total**2
-    variance[variance <= _NO_VARIANCE * n * squares] = np.nan
-    r = (n * (z @ z.T) - total * total.T) / np.sqrt(variance * variance.T)
-    np.fill_diagonal(r, 1.0)
-    return np.asarray(np.clip(r, -1.0, 1.0))
 
 
 def _polychoric(x: CodeArray, h: FloatArray, y: CodeArray, k: FloatArray) -> float:

@@ -89,7 +89,7 @@ def _expected_steps_within(z: IntArray) -> float:
 @kernel
 def _mean_distance(a: IntArray, b: IntArray) -> float:
     """Mean of |a_k − b_l| over all pairs from two sorted arrays."""
-    total, k, below, sum_b = 0, 0, 0, 0
+    total, k, below, sum_b = 0.0, 0, 0, 0
     for value in b:
         sum_b += value
     for value in a:

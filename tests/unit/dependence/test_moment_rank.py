@@ -87,10 +87,10 @@ def test_spearman_ranks_each_pair_anew() -> None:
 def test_constant_in_the_common_rows_gives_nan(measure: Callable) -> None:
     nan = np.nan
     X = np.array([[0.1, 2, 1], [0.1, 5, 2], [0.1, 3, 5], [0.7, nan, 3], [0.3, nan, 4]])
-    R = measure(X)
-    assert np.isnan(R[0, 1])
-    assert np.isnan(R[1, 0])
-    assert np.isfinite(R[[0, 1], [2, 2]]).all()
+    for turned in (X, X[:, [1, 0, 2]]):  # the first of the pair constant, then the second
+        R = measure(turned)
+        assert np.isnan(R[[0, 1], [1, 0]]).all()
+        assert np.isfinite(R[[0, 1], [2, 2]]).all()
 
 
 @pytest.mark.parametrize("measure", [pearson, spearman, kendall])
@@ -193,3 +193,13 @@ def test_dense_codes_equal_unique_and_sort_their_column() -> None:
         assert (code[~seen] == -1).all()
         np.testing.assert_array_equal(x[rows], np.sort(x))  # missing last
         assert sorted(rows) == list(range(len(x)))
+
+
+def test_pearson_of_a_pair_whose_item_varies_mostly_elsewhere() -> None:
+    """An outlier in a row the other item lacks must not eat the digits of the pair."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 2))
+    X[:, 1] += X[:, 0]
+    expected = np.corrcoef(X[1:].T)[0, 1]
+    X[0] = 1e8, np.nan
+    np.testing.assert_allclose(pearson(X)[0, 1], expected, rtol=1e-6)
