@@ -58,9 +58,9 @@ def run_r(require_r, tmp_path):
                 f"result <- local({{ {code} }})",
                 "})",
                 "number <- function(v) ifelse(is.na(v), 'null', format(v, digits = 17))",
-                "vector <- function(v) paste0('[', paste(number(as.numeric(v)), collapse = ','), ']')",
-                "value <- function(v) if (is.matrix(v)) paste0('[', paste(apply(v, 1, vector),"
-                " collapse = ','), ']') else vector(v)",
+                "listed <- function(v) paste0('[', paste(v, collapse = ','), ']')",
+                "vector <- function(v) listed(number(as.numeric(v)))",
+                "value <- function(v) if (is.matrix(v)) listed(apply(v, 1, vector)) else vector(v)",
                 "cat('{', paste0('\"', names(result), '\":', sapply(result, value),"
                 " collapse = ','), '}', sep = '')",
             ]

@@ -422,7 +422,7 @@ class TestTwins:
     @pytest.mark.parametrize("measure", ["pearson", "spearman", "kendall", "distance", "maximal"])
     def test_copies_of_an_item_warn(self, measure: str) -> None:
         data = answers(p=3).assign(copy=lambda d: -2 * d["b"])
-        message = r"Items 'b' and 'copy' are determine each other \(dependence -?1\.0000\)"
+        message = r"Items 'b' and 'copy' determine each other \(dependence -?1\.0000\)"
         with pytest.warns(DataWarning, match=message):
             compute(data, measure)
 
