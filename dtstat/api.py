@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dtstat import checks
 from dtstat.arrays import FloatArray
 from dtstat.data import ItemData, as_items
 from dtstat.dependence import DependenceMatrix, dependence_matrix
@@ -24,6 +23,9 @@ from dtstat.structure.path import candidates
 
 Data = pd.DataFrame | npt.ArrayLike | str | os.PathLike[str] | ItemData | DependenceMatrix
 Thresholds = Literal["exact"] | int | Iterable[float]
+
+_GRID = "The paper uses 50, spaced evenly on [0, 1]."
+_CHILDREN = "A single item is not a factor."
 
 
 def items(data: Any, kinds: Any = None) -> ItemData:
@@ -73,7 +75,8 @@ def dependence(
         "pairwise": each pair on the rows both items have; "listwise": rows without any gap;
         "error": refuse gaps.
     n_jobs
-        Threads; -1 for all cores. Does not change the result.
+        Threads; -1 for all cores. Does not change the result. Measures that are one matrix product
+        (pearson, distance, hsic, maximal) leave threads to the linear algebra library.
     progress
         True for a bar, or a function of (done, total).
 
@@ -152,7 +155,7 @@ def solution_path(
       in no factor: x1 x2 x3
     """
     wanted = _thresholds(thresholds)
-    smallest = _whole(min_children, "min_children", at_least=2)
+    smallest = checks.integer("min_children", min_children, 2, _CHILDREN)
     matrix = dependence(data, measure, missing, n_jobs, progress)
     bars = barcode(matrix.values, matrix.names, smallest)
     return SolutionPath(matrix, candidates(bars, wanted), smallest, wanted, bars)
@@ -167,14 +170,14 @@ def _thresholds(thresholds: Thresholds) -> FloatArray | None:
             f"got '{thresholds}'.",
             "thresholds",
         )
-    if isinstance(thresholds, float) and not thresholds.is_integer():
+    if isinstance(thresholds, float) and 0 < thresholds < 1:
         raise InputError(
-            f"`thresholds` must be 'exact', a number of thresholds, or numbers in [0, 1]; "
-            f"got {thresholds}. For one threshold give a list: [{thresholds}].",
+            f"`thresholds` must be 'exact', a number of thresholds, or a list of them; "
+            f"got {thresholds}. For this one threshold give [{thresholds}].",
             "thresholds",
         )
     if not isinstance(thresholds, Iterable):
-        return np.linspace(0.0, 1.0, _whole(thresholds, "thresholds", at_least=2))
+        return np.linspace(0.0, 1.0, checks.integer("thresholds", thresholds, 2, _GRID))
     try:
         values: FloatArray = np.unique(np.asarray(list(thresholds), dtype=np.float64))
     except (TypeError, ValueError):
@@ -192,19 +195,9 @@ def _thresholds(thresholds: Thresholds) -> FloatArray | None:
     return values
 
 
-def _whole(value: object, argument: str, at_least: int) -> int:
-    """Accept whole numbers, also as floats (R sends doubles)."""
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-    if not (number.is_integer() and number >= at_least):
-        raise InputError(
-            f"`{argument}` must be a whole number, at least {at_least}; got {value}.", argument
-        )
-    return int(number)
-
-
-def _jobs(n_jobs: float) -> int:
-    if not isinstance(n_jobs, Real) or not float(n_jobs).is_integer() or n_jobs == 0:
-        raise InputError(
-            f"`n_jobs` must be a number of threads, or -1 for all; got {n_jobs}.", "n_jobs"
-        )
-    return int(n_jobs)
+def _jobs(n_jobs: object) -> int:
+    advice = "Give a number of threads, or -1 for all cores."
+    jobs = checks.integer("n_jobs", n_jobs, -1, advice)
+    if jobs == 0:
+        raise checks.refusal("n_jobs", "a number of threads", n_jobs, advice)
+    return jobs

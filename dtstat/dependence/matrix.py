@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dtstat import checks
 from dtstat.arrays import FloatArray, IntArray
 from dtstat.errors import InputError
 
@@ -41,11 +41,14 @@ class DependenceMatrix:
     pairwise_n: IntArray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("values", "pairwise_n"):
-            if (array := getattr(self, name)) is not None:
-                array = array.copy()
-                array.setflags(write=False)
-                object.__setattr__(self, name, array)
+        # Exactly symmetric: a last bit that differs would make an edge one-sided at that threshold.
+        values = (self.values + self.values.T) / 2
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+        if self.pairwise_n is not None:
+            counts = self.pairwise_n.copy()
+            counts.setflags(write=False)
+            object.__setattr__(self, "pairwise_n", counts)
 
     @classmethod
     def from_matrix(
@@ -184,8 +187,4 @@ def _check_entries(R: FloatArray, names: Sequence[str]) -> None:
 def _rows(n_obs: int | None) -> int | None:
     if n_obs is None:
         return None
-    if not isinstance(n_obs, Real) or not float(n_obs).is_integer() or n_obs < 2:
-        raise InputError(
-            f"`n_obs` must be a whole number of rows, at least 2; got {n_obs}.", "n_obs"
-        )
-    return int(n_obs)
+    return checks.integer("n_obs", n_obs, 2, "It is the number of rows behind the matrix.")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 import pandas as pd
 
+from dtstat import checks
 from dtstat.arrays import FloatArray
 from dtstat.dependence import DependenceMatrix
-from dtstat.errors import InputError
 from dtstat.report import Summary, Table
 from dtstat.structure import Barcode, Candidate, Structure
 
@@ -45,13 +44,8 @@ class SolutionPath:
         threshold
             Number in [0, 1].
         """
-        if not (isinstance(threshold, Real) and 0 <= threshold <= 1):
-            raise InputError(
-                f"`threshold` must be a number in [0, 1]; got {threshold}. "
-                "It is compared with absolute dependence.",
-                "threshold",
-            )
-        return self._barcode.at(float(threshold))
+        advice = "It is compared with absolute dependence."
+        return self._barcode.at(checks.unit_interval("threshold", threshold, advice))
 
     def barcode(self) -> Barcode:
         """All cliques of the path with the thresholds each lives at, longest-lived first."""

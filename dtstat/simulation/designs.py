@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dtstat import checks
 from dtstat.errors import InputError
-from dtstat.simulation import checks
 from dtstat.simulation.latent import GRAPHS, FloatArray, equicorrelated, graph_correlations
 
 DESIGNS = (*GRAPHS, "clusters", "high_dimensional")

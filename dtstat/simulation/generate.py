@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dtstat import checks
 from dtstat.errors import InputError
-from dtstat.simulation import checks
 from dtstat.simulation.designs import find_design
 from dtstat.simulation.latent import MARGINALS, FloatArray, draw_latents
 from dtstat.simulation.maps import Edge, MapsArgument, additive_signal, assign_maps, find_map_set

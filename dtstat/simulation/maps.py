@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dtstat.checks import refusal, unknown
 from dtstat.errors import InputError
-from dtstat.simulation.checks import refusal, unknown
 from dtstat.simulation.latent import FloatArray
 
 MapFunction = Callable[[FloatArray], FloatArray]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dtstat.simulation import checks
+from dtstat import checks
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 

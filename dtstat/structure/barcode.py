@@ -167,6 +167,7 @@ def _assemble(strength: FloatArray, item_names: tuple[str, ...], spells: Spells)
 
 def _rank_by_first_items(members: BoolArray) -> IntArray:
     """(m,) ranks of distinct sets, those with the earliest items first."""
-    packed = np.packbits(~members, axis=1)
-    rank: IntArray = np.unique(packed, axis=0, return_inverse=True)[1].reshape(len(members))
+    absent = [row.tobytes() for row in np.packbits(~members, axis=1)]
+    rank = np.empty(len(absent), dtype=np.int64)
+    rank[sorted(range(len(absent)), key=absent.__getitem__)] = np.arange(len(absent))
     return rank

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dtstat import checks
 from dtstat.arrays import BoolArray
 from dtstat.errors import InputError
 from dtstat.structure.support import Structure
@@ -52,11 +53,12 @@ def independent_maximal_cliques(
       F1: x1 x2 x3
       F2: x3 x4
     """
+    smallest = checks.integer("min_children", min_children, 1, "Isolated items are cliques of 1.")
     names = [str(c) for c in adjacency.columns] if isinstance(adjacency, pd.DataFrame) else None
     closed = _closed_neighbourhoods(adjacency)
     unique_members = np.flatnonzero(simplicial(closed))
     cliques = np.unique(closed[unique_members], axis=0)[::-1]
-    kept = cliques[cliques.sum(axis=1) >= min_children]
+    kept = cliques[cliques.sum(axis=1) >= smallest]
     return Structure(kept.T, names)
 
 

@@ -15,8 +15,11 @@ from dtstat.arrays import BoolArray
 from dtstat.errors import InputError, nearest
 
 _R_WORDS = frozenset(
-    "if else repeat while function for next break in TRUE FALSE NULL Inf NaN "
-    "NA NA_integer_ NA_real_ NA_character_ NA_complex_".split()
+    {
+        *("if", "else", "repeat", "while", "function", "for", "next", "break", "in"),
+        *("TRUE", "FALSE", "NULL", "Inf", "NaN"),
+        *("NA", "NA_integer_", "NA_real_", "NA_character_", "NA_complex_"),
+    }
 )
 
 
@@ -32,9 +35,9 @@ class Structure:
     support
         (p, d) array of booleans; ``support[i, k]`` says that item i is a child of factor k.
     item_names
-        p names; "x1", "x2", ... if omitted.
+        p names; those of a DataFrame, or "x1", "x2", ... if omitted.
     factor_names
-        d names; "F1", "F2", ... if omitted.
+        d names; those of a DataFrame, or "F1", "F2", ... if omitted.
 
     Examples
     --------
@@ -51,10 +54,13 @@ class Structure:
 
     def __init__(
         self,
-        support: npt.ArrayLike,
+        support: npt.ArrayLike | pd.DataFrame,
         item_names: Sequence[str] | None = None,
         factor_names: Sequence[str] | None = None,
     ) -> None:
+        if isinstance(support, pd.DataFrame):
+            item_names = list(map(str, support.index)) if item_names is None else item_names
+            factor_names = list(map(str, support.columns)) if factor_names is None else factor_names
         A = _checked_support(support)
         p, d = A.shape
         object.__setattr__(self, "support", A)
@@ -196,7 +202,10 @@ class Structure:
 
 
 def _checked_support(support: npt.ArrayLike) -> BoolArray:
-    A = np.asarray(support)
+    try:
+        A = np.asarray(support)
+    except ValueError:
+        raise InputError("`support` must have equally long rows.", "support") from None
     if A.ndim != 2:
         raise InputError(
             f"`support` must be a matrix of items by factors; got {A.ndim} dimension(s).", "support"

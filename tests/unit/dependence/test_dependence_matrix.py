@@ -183,7 +183,7 @@ class TestFromMatrixRefuses:
 
     @pytest.mark.parametrize("n_obs", [1, 0, -5, 10.5, np.inf, np.nan, "200", True, [200]])
     def test_number_of_rows(self, n_obs: object) -> None:
-        with refuses(f"`n_obs` must be a whole number of rows, at least 2; got {n_obs}.") as caught:
+        with refuses(f"`n_obs` must be a whole number of at least 2; got {n_obs!r}.") as caught:
             DependenceMatrix.from_matrix(SMALL, n_obs=n_obs)
         assert caught.value.argument == "n_obs"
 

@@ -181,10 +181,10 @@ CLUSTERS = {"design": "clusters"}
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n": 1}, f"`n` must be an integer of at least 2; got 1. {PAPER_N}"),
-        ({"n": 10.5}, f"`n` must be an integer of at least 2; got 10.5. {PAPER_N}"),
-        ({"n": "ten"}, f"`n` must be an integer of at least 2; got 'ten'. {PAPER_N}"),
-        ({"n": True}, f"`n` must be an integer of at least 2; got True. {PAPER_N}"),
+        ({"n": 1}, f"`n` must be a whole number of at least 2; got 1. {PAPER_N}"),
+        ({"n": 10.5}, f"`n` must be a whole number of at least 2; got 10.5. {PAPER_N}"),
+        ({"n": "ten"}, f"`n` must be a whole number of at least 2; got 'ten'. {PAPER_N}"),
+        ({"n": True}, f"`n` must be a whole number of at least 2; got True. {PAPER_N}"),
         ({"snr": -1}, "`snr` must be a positive number; got -1. The paper uses 4."),
         ({"snr": np.float64("nan")}, "`snr` must be a positive number; got nan. The paper uses 4."),
         ({"snr": np.inf}, "`snr` must be a positive number; got inf. The paper uses 4."),
@@ -204,17 +204,17 @@ CLUSTERS = {"design": "clusters"}
         ),
         (
             {"levels": 1},
-            "`levels` must be an integer of at least 2; got 1. "
+            "`levels` must be a whole number of at least 2; got 1. "
             "Use 5 for a five-point answer scale.",
         ),
         (
             {"items_per_factor": 0},
-            "`items_per_factor` must be an integer of at least 1; got 0. "
+            "`items_per_factor` must be a whole number of at least 1; got 0. "
             "Three or more make a factor recoverable.",
         ),
         (
             CLUSTERS,
-            "`n_factors` must be an integer of at least 1; got None. "
+            "`n_factors` must be a whole number of at least 1; got None. "
             "The design 'clusters' needs it, such as `n_factors=4`.",
         ),
         (
@@ -250,15 +250,16 @@ CLUSTERS = {"design": "clusters"}
         ),
         (
             {"cross_loadings": -1},
-            "`cross_loadings` must be an integer of at least 0; got -1. Give the number of items.",
+            "`cross_loadings` must be a whole number of at least 0; got -1. "
+            "Give the number of items.",
         ),
         (
             CLUSTERS | {"n_factors": 1, "cross_loadings": 1},
             "`violating` and `cross_loadings` need a second factor; got `n_factors` = 1. "
             "Raise `n_factors`.",
         ),
-        ({"seed": -1}, f"`seed` must be an integer of at least 0; got -1. {SEED_ADVICE}"),
-        ({"seed": "one"}, f"`seed` must be an integer of at least 0; got 'one'. {SEED_ADVICE}"),
+        ({"seed": -1}, f"`seed` must be a whole number of at least 0; got -1. {SEED_ADVICE}"),
+        ({"seed": "one"}, f"`seed` must be a whole number of at least 0; got 'one'. {SEED_ADVICE}"),
         (
             {"maps": ["linear", np.zeros_like]},
             "`maps` must be functions that vary with the factor; item x2 came out constant. "

@@ -18,7 +18,8 @@ def integer(name: str, value: object, at_least: int, advice: str) -> int:
     """Return ``value`` as an int if it is a whole number of at least ``at_least``."""
     number = _real(value)
     if not (number.is_integer() and number >= at_least):
-        raise refusal(name, f"an integer of at least {at_least}", value, advice)
+        raise refusal(name, f"a whole number of at least {at_least}", value, advice)
+    # not int(number): a seed may have more digits than a float
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
@@ -27,6 +28,14 @@ def positive(name: str, value: object, advice: str) -> float:
     number = _real(value)
     if not 0 < number < math.inf:
         raise refusal(name, "a positive number", value, advice)
+    return number
+
+
+def unit_interval(name: str, value: object, advice: str) -> float:
+    """Return ``value`` as a float if 0 ≤ value ≤ 1."""
+    number = _real(value)
+    if not 0 <= number <= 1:
+        raise refusal(name, "a number in [0, 1]", value, advice)
     return number
 
 
