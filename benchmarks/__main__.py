@@ -30,7 +30,7 @@ def main() -> None:
     report.line(f"import dtstat: {seconds:.2f} s (wanted: under 1.5); heavy modules: {runs[0][1]}.")
     growth.run(report, RESULTS / "growth.png")
     report.line("\n![Growth of cost](growth.png)")
-    report.write(RESULTS / "results.md")
+    report.write(RESULTS)
 
 
 main()

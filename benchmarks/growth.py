@@ -88,6 +88,7 @@ def _plot(
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("seconds, one core")
     axes[1].legend(fontsize=7, ncols=2)
-    axes[2].set_title("exact path", fontsize=10)
+    for axis, title in zip(axes, ("dependence matrix", "", "exact path"), strict=True):
+        axis.set_title(title, fontsize=10)
     picture.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(picture, dpi=110)

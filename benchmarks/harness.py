@@ -63,6 +63,7 @@ class Report:
     """Prints tables as they are ready, and keeps them for the results file."""
 
     parts: list[str] = field(default_factory=list)
+    headline: list[dict[str, str]] = field(default_factory=list)
 
     def heading(self, text: str) -> None:
         self._say(f"\n## {text}\n")
@@ -77,9 +78,15 @@ class Report:
         print(text, flush=True)
         self.parts.append(text)
 
-    def write(self, file: Path) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("\n".join(self.parts) + "\n")
+    def best(self, work: str, peer: str, ratio: float) -> None:
+        """Keep a ratio for the table of the README."""
+        self.headline.append({"work": work, "peer": peer, "times faster": f"{ratio:.1f}"})
+
+    def write(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "results.md").write_text("\n".join(self.parts) + "\n")
+        table = Table.from_frame(pd.DataFrame(self.headline), "dtstat beside its peers")
+        (folder / "headline.txt").write_text(table.to_text() + "\n")
 
 
 def versus(
@@ -99,3 +106,5 @@ def versus(
         for name, (seconds, difference, wanted) in peers.items()
     ]
     report.table(pd.DataFrame(rows), title)
+    for row in rows:
+        report.best(title.split(":")[0], row["peer"], row["ratio"])

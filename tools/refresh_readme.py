@@ -1,8 +1,8 @@
 """Run the examples of the README and put what they print where it shows it.
 
 A line ``<!-- run: COMMAND -->`` owns the fenced block below it: ``dtstat ...`` runs the command
-line, ``python`` runs the Python block above it. With ``--check`` nothing is written; the exit
-status says whether the README is up to date.
+line, ``python`` runs the Python block above it, ``cat FILE`` shows a file of the repository. With
+``--check`` nothing is written; the exit status says whether the README is up to date.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def run_python(above: str) -> str:
 
 
 def run_command(command: str) -> str:
-    """Run a dtstat command; return what it prints."""
+    """Run a dtstat command, or show a file; return what it prints."""
+    if command.startswith("cat "):
+        return (README.parent / command.removeprefix("cat ")).read_text()
     program = [sys.executable, "-c", "from dtstat.cli import main; main()"]
     arguments = shlex.split(command)[1:]
     done = subprocess.run([*program, *arguments], capture_output=True, text=True, check=True)
