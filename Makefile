@@ -13,7 +13,7 @@ help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/.core  ## fresh machine to a first result: the structures of 26 ability tests of 1939
-	$(VENV)/bin/dtstat path holzinger_swineford_26 --structures 6
+	$(VENV)/bin/dtstat path holzinger_swineford_26 --rows 12 --structures 3 --by factors
 
 setup: $(VENV)/.dev r-packages  ## install what the tests need: Python packages, R and R packages
 

@@ -107,4 +107,4 @@ def versus(
     ]
     report.table(pd.DataFrame(rows), title)
     for row in rows:
-        report.best(title.split(":")[0], row["peer"], row["ratio"])
+        report.best(title.removesuffix(": microseconds a pair"), row["peer"], row["ratio"])

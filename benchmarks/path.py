@@ -43,8 +43,8 @@ def run(report: Report) -> None:
             }
         )
     ratio = min(row["50-point grid (s)"] / row["exact (s)"] for row in rows)
-    report.best(f"all thresholds, p = {P}, n = {N}", "compiled loop over 50 thresholds", ratio)
     pairs = P * (P - 1) // 2
+    report.best(f"path over {pairs:,} thresholds, p = {P}", "compiled loop over only 50", ratio)
     report.table(
         pd.DataFrame(rows), f"p = {P}, n = {N}: all {pairs:,} thresholds beside a compiled grid", 3
     )

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ import pandas as pd
 import typer
 
 import dtstat
+from dtstat import checks
 from dtstat.api import Thresholds
 from dtstat.data.datasets import DATASETS
 from dtstat.errors import DTError, DTWarning, InputError, nearest
@@ -71,8 +73,15 @@ def path(
         float | None, typer.Option(help="Print the structure at this threshold instead.")
     ] = None,
     structures: Annotated[
-        int, typer.Option(min=0, help="Print so many of the longest-lived structures in full.")
+        int, typer.Option(min=0, help="Print so many structures in full, the best by --by.")
     ] = 0,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="What --structures prefers: width (of the interval of thresholds), factors (how "
+            "many) or items (how many in factors)."
+        ),
+    ] = "width",
     rows: Annotated[int, typer.Option(min=0, help="Rows of each printed table.")] = 20,
     csv: Annotated[Path | None, typer.Option(help="Write all candidates to this file.")] = None,
     json_file: Annotated[
@@ -87,7 +96,7 @@ def path(
     factors, a high one many narrow ones; this command shows all of them, and for how wide a
     range of thresholds each lasts. What lasts long does not hinge on the choice of threshold.
 
-    Example: dtstat path holzinger_swineford_26 --structures 3
+    Example: dtstat path holzinger_swineford_26 --structures 3 --by factors
     """
     _check_writable(csv, json_file)
     data = _answers(file, columns, missing_codes)
@@ -103,7 +112,7 @@ def path(
         typer.echo(repr(result.at(at)))
     else:
         typer.echo(repr(result.summary(max_rows=rows)))
-        _print_structures(result, structures)
+        _print_structures(result, structures, by)
     if csv is not None:
         result.to_frame().to_csv(csv, index=False)
     if json_file is not None:
@@ -229,9 +238,17 @@ def _parse_thresholds(text: str) -> Thresholds:
         ) from None
 
 
-def _print_structures(result: dtstat.SolutionPath, count: int) -> None:
-    longest = sorted(result.candidates, key=lambda c: -c.persistence)[:count]
-    for candidate in sorted(longest, key=lambda c: c.tau_low):
+_PREFERENCES: dict[str, Callable[[dtstat.Candidate], tuple[float, ...]]] = {
+    "width": lambda c: (c.persistence,),
+    "factors": lambda c: (c.n_factors, c.n_covered, c.persistence),
+    "items": lambda c: (c.n_covered, c.n_factors, c.persistence),
+}
+
+
+def _print_structures(result: dtstat.SolutionPath, count: int, by: str) -> None:
+    preference = _PREFERENCES[checks.choice("by", by, _PREFERENCES)]
+    best = sorted(result.candidates, key=preference, reverse=True)[:count]
+    for candidate in sorted(best, key=lambda c: c.tau_low):
         low, high = candidate.tau_low, candidate.tau_high
         typer.echo(f"\nThresholds {low:.3f} to {high:.3f}\n{candidate.structure}")
 

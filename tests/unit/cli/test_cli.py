@@ -102,6 +102,15 @@ def test_json_has_all_candidates_with_their_items(run, tmp_path):
         assert tuple(map(tuple, found["intervals"])) == c.intervals
 
 
+@pytest.mark.parametrize(("by", "count"), [("factors", "n_factors"), ("items", "n_covered")])
+def test_structures_by_preference(run, by, count):
+    path = dt.solution_path(dt.load_dataset("holzinger_swineford_26"))
+    most = max(getattr(candidate, count) for candidate in path.candidates)
+    _, out, _ = run("path", "holzinger_swineford_26", "--structures", 1, "--by", by)
+    (shown,) = [c for c in path.candidates if str(c.structure) in out]
+    assert getattr(shown, count) == most
+
+
 def test_structures_prints_the_longest_lived_in_full(run):
     path = dt.solution_path(NINE)
     longest = sorted(path.candidates, key=lambda c: -c.persistence)[:2]
