@@ -80,7 +80,7 @@ class Report:
 
     def best(self, work: str, peer: str, ratio: float) -> None:
         """Keep a ratio for the table of the README."""
-        self.headline.append({"work": work, "peer": peer, "times faster": f"{ratio:.1f}"})
+        self.headline.append({"work": work, "peer": peer, "time of peer / ours": f"{ratio:.1f}"})
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -78,8 +78,8 @@ def path(
     by: Annotated[
         str,
         typer.Option(
-            help="What --structures prefers: width (of the interval of thresholds), factors (how "
-            "many) or items (how many in factors)."
+            help="What --structures prefers: width (of the interval of thresholds) or factors (how "
+            "many)."
         ),
     ] = "width",
     rows: Annotated[int, typer.Option(min=0, help="Rows of each printed table.")] = 20,
@@ -93,8 +93,9 @@ def path(
 
     Two items are joined when their dependence exceeds a threshold; groups of items that are all
     joined, with at least one item of their own, are factors. A low threshold gives few broad
-    factors, a high one many narrow ones; this command shows all of them, and for how wide a
-    range of thresholds each lasts. What lasts long does not hinge on the choice of threshold.
+    factors; raising it splits them into narrower ones, then drops items until none is left. This
+    command shows all structures, and for how wide a range of thresholds each lasts. What lasts
+    long does not hinge on the choice of threshold.
 
     Example: dtstat path holzinger_swineford_26 --structures 3 --by factors
     """
@@ -240,8 +241,7 @@ def _parse_thresholds(text: str) -> Thresholds:
 
 _PREFERENCES: dict[str, Callable[[dtstat.Candidate], tuple[float, ...]]] = {
     "width": lambda c: (c.persistence,),
-    "factors": lambda c: (c.n_factors, c.n_covered, c.persistence),
-    "items": lambda c: (c.n_covered, c.n_factors, c.persistence),
+    "factors": lambda c: (c.n_factors, c.persistence),
 }
 
 

@@ -103,3 +103,14 @@ def check_finite(values: NDArray[np.float64], names: Sequence[str]) -> None:
             f"row {row + 1}. Replace it by a number or by NaN for missing.",
             argument="data",
         )
+
+
+def check_not_correlations(values: NDArray[np.float64]) -> None:
+    """Refuse a correlation matrix where answers are expected."""
+    n, p = values.shape
+    if n == p and p > 2 and (np.diag(values) == 1).all() and np.allclose(values, values.T):
+        raise InputError(
+            f"the data must be answers, people in rows; got a symmetric {p} × {p} matrix with ones "
+            "on its diagonal. For correlations use DependenceMatrix.from_matrix(matrix, n_obs).",
+            argument="data",
+        )

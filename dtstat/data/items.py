@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from dtstat.data.checks import (
     check_finite,
     check_names,
+    check_not_correlations,
     check_shape,
     check_variation,
+    items_phrase,
 )
 from dtstat.data.columns import column_numbers
 from dtstat.data.kinds import (
@@ -33,6 +35,7 @@ from dtstat.errors import DataWarning, InputError, nearest
 
 # Fewer rows than this count up by chance often enough to make the warning a nuisance.
 MIN_ROWS_OF_COUNTER = 10
+R_MISSING_INTEGER = -(2**31)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -170,8 +173,10 @@ def as_items(data: Any, kinds: Kinds = None) -> ItemData:
     check_names(names)
     check_shape(*frame.shape)
     values, ordered = _numbers(frame, names)
+    values = _without_r_missing(values, names)
     check_finite(values, names)
     check_variation(values, names)
+    check_not_correlations(values)
     items = _with_kinds(_with_levels(values, names, detect_kinds(values, ordered)), kinds)
     _warn_of_counters(items)
     return items
@@ -190,6 +195,21 @@ def check_usable(items: ItemData) -> None:
     """
     check_shape(items.n_rows, items.n_items)
     check_variation(items.values, items.names)
+
+
+def _without_r_missing(values: NDArray[np.float64], names: tuple[str, ...]) -> NDArray[np.float64]:
+    """Take −2147483648 for missing: R's NA of whole numbers, as older bridges hand it over."""
+    missing = values == R_MISSING_INTEGER
+    if not missing.any():
+        return values
+    affected = [name for name, m in zip(names, missing.any(axis=0), strict=True) if m]
+    warnings.warn(
+        f"{items_phrase(affected)} held {R_MISSING_INTEGER}, R's NA for whole numbers; taken as "
+        "missing. In R, convert with as.numeric() before passing data to Python.",
+        DataWarning,
+        stacklevel=3,
+    )
+    return np.where(missing, np.nan, values)
 
 
 def _numbers(
@@ -261,7 +281,8 @@ def _array_frame(array: NDArray[Any]) -> pd.DataFrame:
 def _warn_of_counters(items: ItemData) -> None:
     if items.n_rows < MIN_ROWS_OF_COUNTER:
         return
-    whole = (items.values[0] % 1 == 0) & (np.diff(items.values, axis=0) == 1).all(axis=0)
+    with np.errstate(invalid="ignore"):
+        whole = (items.values[0] % 1 == 0) & (np.diff(items.values, axis=0) == 1).all(axis=0)
     for k in np.flatnonzero(whole):
         first, last = int(items.values[0, k]), int(items.values[-1, k])
         warnings.warn(

@@ -55,7 +55,8 @@ def detect_kinds(values: NDArray[np.float64], ordered: Sequence[bool]) -> tuple[
     Only columns that may turn out binary or ordinal are searched for their distinct values.
     """
     missing = np.isnan(values)
-    whole = ((values % 1 == 0) | missing).all(axis=0)
+    with np.errstate(invalid="ignore"):  # set differently by the host when embedded in R
+        whole = ((values % 1 == 0) | missing).all(axis=0)
     ends = (values == np.nanmin(values, axis=0)) | (values == np.nanmax(values, axis=0))
     possible = whole | (ends | missing).all(axis=0) | np.asarray(ordered)
     return tuple(

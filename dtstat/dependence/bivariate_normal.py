@@ -36,11 +36,11 @@ _UNBOUNDED = 38.0
 # For |h - k| above this the near-singular integral is below exp(-80).
 _SEPARATED = 5.0
 # Largest |rho| estimated: at 1 the likelihood of a table is not differentiable.
-_RHO_MAX = 0.9999
+RHO_MAX = 0.9999
 # Step of rho at which the search ends. Steps shrink faster than linearly, so the error is smaller.
 _TOLERANCE = 1e-9
 _MAX_STEPS = 100
-_IMPOSSIBLE_CELL = 1e-14  # less is lost in the rounding of the four terms that make a cell
+IMPOSSIBLE_CELL = 1e-14  # less is lost in the rounding of the four terms that make a cell
 _IMPOSSIBLE_ROW = 1e-300
 
 
@@ -148,7 +148,7 @@ class _Search(NamedTuple):
 
 
 # From independence, where a first step gives the correlation of the categories' normal scores.
-_START = _Search(0.0, -_RHO_MAX, _RHO_MAX, inf, 0.0, False)
+_START = _Search(0.0, -RHO_MAX, RHO_MAX, inf, 0.0, False)
 
 
 @kernel
@@ -172,26 +172,36 @@ def _advance(search: _Search, slope: float, information: float) -> _Search:
 
 
 @kernel
-def _table_score(rho: float, n: FloatArray, h: FloatArray, k: FloatArray) -> tuple[float, float]:
-    """Slope Σ n_ab π'_ab / π_ab and expected information N Σ π'²_ab / π_ab.
+def cell_probabilities(rho: float, h: FloatArray, k: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Probability π_ab of each cell between the limits, and its derivative π'_ab in ρ.
 
     π_ab = Φ₂(h_a, k_b) - Φ₂(h_{a-1}, k_b) - Φ₂(h_a, k_{b-1}) + Φ₂(h_{a-1}, k_{b-1}); π'_ab is the
-    same difference of densities φ₂. A cell that was observed but is impossible at ρ can only mean
-    that |ρ| is too large, since all cells are possible at 0.
+    same difference of densities φ₂. Both have shape (K, L) for K+1 and L+1 limits.
     """
     Phi, phi = np.empty((h.size, k.size)), np.empty((h.size, k.size))
     for a in range(h.size):
         for b in range(k.size):
             Phi[a, b] = bivariate_normal_cdf(h[a], k[b], rho)
             phi[a, b] = bivariate_normal_pdf(h[a], k[b], rho)
+    pi_ab = Phi[1:, 1:] - Phi[:-1, 1:] - Phi[1:, :-1] + Phi[:-1, :-1]
+    dpi_ab = phi[1:, 1:] - phi[:-1, 1:] - phi[1:, :-1] + phi[:-1, :-1]
+    return pi_ab, dpi_ab
+
+
+@kernel
+def _table_score(rho: float, n: FloatArray, h: FloatArray, k: FloatArray) -> tuple[float, float]:
+    """Slope Σ n_ab π'_ab / π_ab and expected information N Σ π'²_ab / π_ab.
+
+    A cell that was observed but is impossible at ρ can only mean that |ρ| is too large, since all
+    cells are possible at 0.
+    """
+    pi_ab, dpi_ab = cell_probabilities(rho, h, k)
     slope, information = 0.0, 0.0
-    for a in range(h.size - 1):
-        for b in range(k.size - 1):
-            pi_ab = Phi[a + 1, b + 1] - Phi[a, b + 1] - Phi[a + 1, b] + Phi[a, b]
-            dpi_ab = phi[a + 1, b + 1] - phi[a, b + 1] - phi[a + 1, b] + phi[a, b]
-            if pi_ab > _IMPOSSIBLE_CELL:
-                slope += n[a, b] * dpi_ab / pi_ab
-                information += dpi_ab * dpi_ab / pi_ab
+    for a in range(n.shape[0]):
+        for b in range(n.shape[1]):
+            if pi_ab[a, b] > IMPOSSIBLE_CELL:
+                slope += n[a, b] * dpi_ab[a, b] / pi_ab[a, b]
+                information += dpi_ab[a, b] ** 2 / pi_ab[a, b]
             elif n[a, b] > 0.0:
                 return -copysign(inf, rho), 1.0
     return slope, n.sum() * information

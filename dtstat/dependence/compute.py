@@ -19,8 +19,8 @@ from dtstat.progress import Progress
 Missing = Literal["pairwise", "listwise", "error"]
 PairFunction = Callable[[FloatArray, FloatArray], float]
 
+_FEW_ROWS = 10  # common rows below which a pair is pointed out
 _TWINS = 0.999  # dependence above which two items count as one ...
-_ROWS_FOR_TWINS = 10  # ... if it rests on so many rows
 _FEWEST_ROWS = 3  # with two, every monotone measure is ±1
 
 
@@ -56,7 +56,7 @@ def _check_values(R: FloatArray, names: Sequence[str], by_function: bool) -> Non
 
 
 def _warn_of_twins(R: FloatArray, counts: int | IntArray, names: Sequence[str]) -> None:
-    i, j = np.nonzero(np.triu((np.abs(R) > _TWINS) & (counts >= np.array(_ROWS_FOR_TWINS)), 1))
+    i, j = np.nonzero(np.triu((np.abs(R) > _TWINS) & (counts >= np.array(_FEW_ROWS)), 1))
     if i.size:
         more = f" and {i.size - 1} more pairs" if i.size > 1 else ""
         warnings.warn(
@@ -109,7 +109,22 @@ def _pairwise_counts(items: ItemData) -> IntArray | None:
         items.names,
         f"Items {{}} have fewer than {_FEWEST_ROWS} rows in common. Leave out one of them.",
     )
+    _warn_of_thin_pairs(counts, items.names)
     return counts
+
+
+def _warn_of_thin_pairs(counts: IntArray, names: Sequence[str]) -> None:
+    i, j = np.nonzero(np.triu(counts < _FEW_ROWS, 1))
+    if i.size:
+        least = counts[i, j].argmin()
+        a, b, n = names[i[least]], names[j[least]], counts[i[least], j[least]]
+        more = f" ({i.size - 1} more pairs have few)" if i.size > 1 else ""
+        warnings.warn(
+            f"Items '{a}' and '{b}' have only {n} rows in common{more}; their dependence is hardly "
+            "known. Leave out the item with most gaps.",
+            DataWarning,
+            stacklevel=5,
+        )
 
 
 def _compute(

@@ -170,7 +170,8 @@ def _check_entries(R: FloatArray, names: Sequence[str]) -> None:
     diagonal = np.diag(R)
     if (np.abs(diagonal[~np.isnan(diagonal)] - 1) > _ROUNDING).any() and diagonal.any():
         raise InputError(
-            "`matrix` must have ones on its diagonal; this looks like a covariance matrix. "
+            "`matrix` must have ones on its diagonal; this looks like a covariance matrix, "
+            "or one with communalities there. "
             "Divide by the standard deviations first.",
             "matrix",
         )

@@ -124,10 +124,12 @@ class SolutionPath:
             for bar, _ in zip(bars, range(max_rows), strict=False)
         ]
         frame = pd.DataFrame(rows, columns=["from", "to", "width", "items", "members"])
-        notes = ["* unique member: at some threshold in no other factor."]
+        notes = ["* unique member: at some threshold in no other maximal clique of the graph."]
         if len(rows) < len(bars):
             notes.append(f"{len(bars) - len(rows)} shorter-lived factors not shown.")
-        return Table.from_frame(frame, "Longest-lived factors, each at its own thresholds", notes)
+        return Table.from_frame(
+            frame, "Longest-lived factors over all thresholds, each at its own", notes
+        )
 
     def __len__(self) -> int:
         return len(self.candidates)

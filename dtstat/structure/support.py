@@ -76,7 +76,8 @@ class Structure:
         A leading minus (a reverse-keyed item) is dropped. Items are those of ``item_names`` or,
         without it, those of the key in order of appearance.
         """
-        sets = {factor: [str(item).removeprefix("-") for item in keys[factor]] for factor in keys}
+        lists = {k: [v] if isinstance(v, str) else v for k, v in keys.items()}
+        sets = {k: [str(item).removeprefix("-") for item in v] for k, v in lists.items()}
         if item_names is None:
             item_names = list(dict.fromkeys(name for names in sets.values() for name in names))
         items = [str(name) for name in item_names]

@@ -121,7 +121,7 @@ def test_a_structure_may_return():
     for i, j, r in [(0, 1, 0.5), (0, 2, 0.5), (1, 2, 0.5), (3, 4, 0.4), (0, 3, 0.3), (1, 4, 0.3)]:
         R[i, j] = R[j, i] = r
     with_pair, without = candidates(barcode(R, tuple("abcde"), min_children=2))[::-1]
-    assert without.structure == Structure.from_keys({"F": "abc"}, item_names="abcde")
+    assert without.structure == Structure.from_keys({"F": [*"abc"]}, item_names="abcde")
     assert without.intervals == ((0.0, 0.3), (0.4, 0.5))
     assert (without.tau_low, without.tau_high) == (0.0, 0.3)
     assert with_pair.intervals == ((0.3, 0.4),)

@@ -397,3 +397,17 @@ def test_import_loads_no_optional_package():
 def test_item_data_is_built_only_from_what_it_is_given():
     items = ItemData(np.zeros((0, 2)), ("a", "b"), ("ordinal", "continuous"), ((), None))
     assert (items.n_rows, items.n_items, items.has_missing) == (0, 2, False)
+
+
+def test_missing_integers_of_r_are_missing():
+    frame = pd.DataFrame({"a": [1, 2, -2147483648, 4], "b": [2, 1, 3, 4]}, dtype="int32")
+    with pytest.warns(DataWarning, match="item 'a' held -2147483648, R's NA for whole numbers"):
+        items = as_items(frame)
+    assert np.isnan(items.values[2, 0])
+    assert items.levels[0] == (1.0, 2.0, 4.0)
+
+
+def test_a_correlation_matrix_is_not_answers():
+    R = np.array([[1, 0.5, 0.2], [0.5, 1, 0.1], [0.2, 0.1, 1]])
+    with pytest.raises(InputError, match=r"got a symmetric 3 × 3 matrix .*from_matrix"):
+        as_items(R)

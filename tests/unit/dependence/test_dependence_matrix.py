@@ -258,7 +258,10 @@ class TestMissing:
             compute(data)
         data.loc[:2, "b"] = [1.0, 3.0, 2.0]
         data.loc[:2, "d"] = [1.0, 2.0, 3.0]
-        assert compute(data).to_frame().loc["b", "d"] == pytest.approx(0.5)
+        with pytest.warns(
+            DataWarning, match="'b' and 'd' have only 3 rows in common .4 more pairs"
+        ):
+            assert compute(data).to_frame().loc["b", "d"] == pytest.approx(0.5)
 
     @pytest.mark.parametrize("measure", REGISTRY)
     def test_pair_constant_in_its_common_rows(self, measure: str) -> None:

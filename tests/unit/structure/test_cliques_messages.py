@@ -29,7 +29,7 @@ def test_weights_are_not_a_graph(value):
 
 def test_names_of_a_data_frame():
     frame = pd.DataFrame(PATH_OF_THREE, columns=["a", "b", "c"])
-    expected = Structure.from_keys({"F": "ab", "G": "bc"})
+    expected = Structure.from_keys({"F": [*"ab"], "G": [*"bc"]})
     assert independent_maximal_cliques(frame) == expected
 
 

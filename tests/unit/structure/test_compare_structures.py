@@ -43,8 +43,8 @@ def test_same_as_brute_force_over_permutations():
 
 
 def test_precision_recall_and_matching():
-    truth = Structure.from_keys({"A": "abc", "B": "def", "C": "gh"})
-    found = Structure.from_keys({"F1": "de", "F2": "abcdf"}, item_names="abcdefgh")
+    truth = Structure.from_keys({"A": [*"abc"], "B": [*"def"], "C": [*"gh"]})
+    found = Structure.from_keys({"F1": [*"de"], "F2": [*"abcdf"]}, item_names="abcdefgh")
     result = compare(found, truth)
     assert (result.precision, result.recall) == (5 / 7, 5 / 8)
     assert result.f1 == 2 * 5 / (7 + 8)
@@ -55,14 +55,14 @@ def test_precision_recall_and_matching():
 
 
 def test_factors_that_share_no_item_are_not_matched():
-    a = Structure.from_keys({"F": "ab", "G": "c"}, item_names="abcd")
-    b = Structure.from_keys({"A": "ab", "B": "d"}, item_names="abcd")
+    a = Structure.from_keys({"F": [*"ab"], "G": [*"c"]}, item_names="abcd")
+    b = Structure.from_keys({"A": [*"ab"], "B": [*"d"]}, item_names="abcd")
     assert compare(a, b).matching == {"F": "A"}
 
 
 def test_items_in_another_order():
-    a = Structure.from_keys({"F": "abc", "G": "cd"})
-    b = Structure.from_keys({"A": "dc", "B": "cba"})
+    a = Structure.from_keys({"F": [*"abc"], "G": [*"cd"]})
+    b = Structure.from_keys({"A": [*"dc"], "B": [*"cba"]})
     assert a.item_names != b.item_names
     result = compare(a, b)
     assert result.exact
@@ -70,8 +70,8 @@ def test_items_in_another_order():
 
 
 def test_swapping_the_two_swaps_precision_and_recall():
-    a = Structure.from_keys({"F": "abc"}, item_names="abcd")
-    b = Structure.from_keys({"A": "ab", "B": "cd"})
+    a = Structure.from_keys({"F": [*"abc"]}, item_names="abcd")
+    b = Structure.from_keys({"A": [*"ab"], "B": [*"cd"]})
     there, back = compare(a, b), compare(b, a)
     assert (there.precision, there.recall) == (back.recall, back.precision)
     assert (there.f1, there.hamming) == (back.f1, back.hamming)
@@ -91,7 +91,12 @@ def test_nothing_found():
     [(["a", "b", "z"], "'c' is in only one of them, and so are 1 more"), (["a", "b"], "'c' is in")],
 )
 def test_different_items(names, message):
-    a = Structure.from_keys({"F": "abc"})
+    a = Structure.from_keys({"F": [*"abc"]})
     b = Structure(np.ones((len(names), 1)), item_names=names)
     with pytest.raises(InputError, match=f"must have the same items; {message}"):
         compare(a, b)
+
+
+def test_only_structures_are_compared():
+    with pytest.raises(InputError, match=r"`truth` must be a Structure; got dict\. .*from_keys"):
+        compare(Structure([[1]]), {"A": ["x1"]})

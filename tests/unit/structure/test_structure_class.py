@@ -255,3 +255,7 @@ def test_unknown_names_suggest_the_nearest():
         structure.unique_children("engagment")
     with refused("There is no item 'engage1'. Did you mean 'engage_1'?"):
         structure.parents("engage1")
+
+
+def test_from_keys_takes_a_single_item_as_one():
+    assert Structure.from_keys({"A": "q_253"}).item_names == ("q_253",)
