@@ -6,7 +6,7 @@ import platform
 from pathlib import Path
 
 import dtstat
-from benchmarks import dependence, growth, path
+from benchmarks import dependence, growth, path, sem
 from benchmarks.harness import Report, fresh_python
 
 RESULTS = Path(__file__).parent / "results"
@@ -24,6 +24,7 @@ def main() -> None:
     report.line(f"\ndtstat {dtstat.__version__}, Python {platform.python_version()}.")
     path.run(report)
     dependence.run(report)
+    sem.run(report)
     report.heading("Import")
     runs = [fresh_python(LIGHT).split() for _ in range(5)]
     seconds = min(float(run[0]) for run in runs)

@@ -1,16 +1,28 @@
 """dtstat: the latent structure behind survey items, by dependence thresholding.
 
-    items → dependence matrix → solution path → candidate structures
+    items → dependence matrix → solution path → candidate structures → fitted model
 
-Start with :func:`solution_path`. Every function takes a DataFrame, an array, the path of a file,
-or a :class:`DependenceMatrix`.
+Start with :func:`solution_path`; fit a structure with :func:`cfa`. Every function takes a
+DataFrame, an array, the path of a file, or a :class:`DependenceMatrix`.
 """
 
-from dtstat.api import dependence, items, solution_path
+from dtstat.api import (
+    cfa,
+    dependence,
+    efa,
+    items,
+    parallel_analysis,
+    sem,
+    solution_path,
+)
 from dtstat.data import ItemData, datasets, load_dataset, read_survey
 from dtstat.dependence import DependenceMatrix, measures
 from dtstat.errors import DataWarning, DTError, DTWarning, InputError, MissingExtraError
-from dtstat.results import SolutionPath
+from dtstat.estimation.adequacy import bartlett_test, kmo
+from dtstat.estimation.rotation import SolutionComparison, compare_solutions
+from dtstat.estimation.sem import EstimationError, EstimationWarning
+from dtstat.estimation.syntax import ModelSyntaxError
+from dtstat.results import CFAFit, EFAFit, ParallelAnalysis, SolutionPath, load
 from dtstat.simulation import Simulation, simulate
 from dtstat.structure import (
     Barcode,
@@ -20,31 +32,45 @@ from dtstat.structure import (
     compare,
     independent_maximal_cliques,
 )
-
-__version__ = "0.1.0"
+from dtstat.version import __version__ as __version__
 
 __all__ = [
     "Barcode",
+    "CFAFit",
     "Candidate",
     "Comparison",
     "DTError",
     "DTWarning",
     "DataWarning",
     "DependenceMatrix",
+    "EFAFit",
+    "EstimationError",
+    "EstimationWarning",
     "InputError",
     "ItemData",
     "MissingExtraError",
+    "ModelSyntaxError",
+    "ParallelAnalysis",
     "Simulation",
+    "SolutionComparison",
     "SolutionPath",
     "Structure",
+    "bartlett_test",
+    "cfa",
     "compare",
+    "compare_solutions",
     "datasets",
     "dependence",
+    "efa",
     "independent_maximal_cliques",
     "items",
+    "kmo",
+    "load",
     "load_dataset",
     "measures",
+    "parallel_analysis",
     "read_survey",
+    "sem",
     "simulate",
     "solution_path",
 ]

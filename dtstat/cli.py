@@ -1,12 +1,14 @@
-"""The command line: ``dtstat path``, ``simulate``, ``measures`` and ``datasets``."""
+"""The command line: ``dtstat path``, ``cfa``, ``simulate``, ``measures`` and ``datasets``."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +18,7 @@ import typer
 
 import dtstat
 from dtstat import checks
-from dtstat.api import Thresholds
+from dtstat.api.path import Thresholds
 from dtstat.data.datasets import DATASETS
 from dtstat.errors import DTError, DTWarning, InputError, nearest
 from dtstat.report import Table
@@ -121,6 +123,68 @@ def path(
 
 
 @app.command()
+def cfa(
+    file: File,
+    model: Annotated[
+        str,
+        typer.Option(help="Model in lavaan's syntax: a file, or the text itself."),
+    ],
+    estimator: Annotated[
+        str,
+        typer.Option(
+            help="ml, mlr (robust to answers that are not normal), fiml (keeps rows with missing "
+            "answers) or dwls (ordinal items)."
+        ),
+    ] = "ml",
+    missing: Annotated[
+        str, typer.Option(help="Rows with missing answers: listwise or fiml.")
+    ] = "listwise",
+    ordered: Annotated[
+        str | None,
+        typer.Option(help="Ordinal items, separated by commas, or 'all'; estimated by dwls."),
+    ] = None,
+    std_lv: Annotated[
+        bool, typer.Option("--std-lv", help="Fix variances of factors instead of first loadings.")
+    ] = False,
+    orthogonal: Annotated[
+        bool, typer.Option("--orthogonal", help="Keep factors uncorrelated.")
+    ] = False,
+    factor_table: Annotated[
+        bool, typer.Option("--factor-table", help="Print the sorted loadings instead.")
+    ] = False,
+    columns: Columns = None,
+    missing_codes: MissingCodes = None,
+    csv: Annotated[Path | None, typer.Option(help="Write all parameters to this file.")] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Write fit measures and parameters to this file."),
+    ] = None,
+) -> None:
+    """Fit a confirmatory factor model, or any structural equation model.
+
+    Prints test, fit measures and parameters in the order lavaan's users know.
+
+    Example: dtstat cfa holzinger_swineford_9 --model "speed =~ x7 + x8 + x9"
+    """
+    _check_writable(csv, json_file)
+    text = _model_text(model)
+    fit = dtstat.cfa(
+        _answers(file, columns, missing_codes),
+        text,
+        estimator=estimator,
+        missing=missing,
+        ordered=_names(ordered) if ordered not in (None, "all") else ordered == "all",
+        std_lv=std_lv,
+        orthogonal=orthogonal,
+    )
+    typer.echo(repr(fit.factor_table() if factor_table else fit.summary()))
+    if csv is not None:
+        fit.parameters.to_csv(csv, index=False)
+    if json_file is not None:
+        json_file.write_text(json.dumps(_fit_as_json(fit), indent=1, allow_nan=False))
+
+
+@app.command()
 def simulate(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="csv file to write.")],
     design: Annotated[
@@ -214,14 +278,35 @@ def main() -> None:
 
 
 def _answers(file: str, columns: str | None, missing_codes: str | None) -> pd.DataFrame:
-    wanted = [name.strip() for name in columns.split(",")] if columns else None
-    codes = [code.strip() for code in missing_codes.split(",")] if missing_codes else None
+    wanted, codes = _names(columns), _names(missing_codes)
     if Path(file).exists() or Path(file).suffix:
         return dtstat.read_survey(file, missing_codes=codes, columns=wanted)
     if file not in DATASETS:
         raise InputError(f"There is no file and no data set '{file}'. {nearest(file, DATASETS)}")
     with resources.as_file(resources.files("dtstat.data") / "files" / f"{file}.csv") as shipped:
         return dtstat.read_survey(shipped, missing_codes=codes, columns=wanted)
+
+
+def _names(text: str | None) -> list[str] | None:
+    """Cut a list at its commas."""
+    return [name.strip() for name in text.split(",")] if text else None
+
+
+def _model_text(model: str) -> str:
+    """Text of a model: that of a file, or what was given if it looks like a model."""
+    try:
+        if Path(model).is_file():
+            return Path(model).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        if "~" not in model:
+            raise InputError(f"Cannot read the model '{model}': {error}.", "model") from None
+    if "~" in model:
+        return model
+    raise InputError(
+        f"`model` must be a file or a model text; got '{model}', which is neither. A model text "
+        "reads: 'f =~ x1 + x2 + x3'.",
+        "model",
+    )
 
 
 def _parse_thresholds(text: str) -> Thresholds:
@@ -258,6 +343,22 @@ def _as_json(result: dtstat.SolutionPath) -> list[dict[str, object]]:
         {"intervals": candidate.intervals, "factors": candidate.structure.to_keys()}
         for candidate in result.candidates
     ]
+
+
+def _fit_as_json(fit: dtstat.CFAFit) -> dict[str, object]:
+    """Plain values; what does not exist is null."""
+
+    def plain(value: object) -> object:
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    parameters = fit.parameters.to_dict(orient="records")
+    return {
+        "call": asdict(fit.call),
+        "n_obs": fit.n_obs,
+        "fit_measures": {name: plain(value) for name, value in fit.fit_measures.items()},
+        "parameters": [{str(k): plain(v) for k, v in row.items()} for row in parameters],
+        "warnings": list(fit.warnings),
+    }
 
 
 def _check_writable(*files: Path | None) -> None:

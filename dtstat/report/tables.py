@@ -19,6 +19,7 @@ _LATEX = {
     "\\": r"\textbackslash{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "|": r"\textbar{}",
 }
 
 
@@ -68,12 +69,12 @@ class Table:
         return "\n".join([self.title, head, rule, *body, *self.notes])
 
     def to_html(self) -> str:
-        """HTML table, everything the user named escaped."""
-        rows = [_html_row("th", self.headers, self.alignment)]
+        """HTML table, everything the user named escaped; no head if no column has a name."""
+        rows = [_html_row("th", self.headers, self.alignment)] if any(self.headers) else []
         rows += [_html_row("td", row, self.alignment) for row in self.rows]
         notes = [f"<p>{html.escape(note)}</p>" for note in self.notes]
-        caption = f"<caption>{html.escape(self.title)}</caption>"
-        return "\n".join(["<table>", caption, *rows, "</table>", *notes])
+        caption = [f"<caption>{html.escape(self.title)}</caption>"] if self.title else []
+        return "\n".join(["<table>", *caption, *rows, "</table>", *notes])
 
     def to_latex(self) -> str:
         """LaTeX tabular with booktabs rules and the notes below, special characters escaped.
@@ -86,19 +87,20 @@ class Table:
         start = rf"\begin{{tabular}}{{{self.alignment}}}"
         across = rf"\multicolumn{{{len(self.headers)}}}{{l}}"
         notes = [f"{across}{{{latex_escape(note)}}} \\\\" for note in self.notes]
-        lines = [r"\toprule", head, r"\midrule", *body, r"\bottomrule", *notes]
+        named = [head, r"\midrule"] if any(self.headers) else []
+        lines = [r"\toprule", *named, *body, r"\bottomrule", *notes]
         return "\n".join([start, *lines, r"\end{tabular}"])
 
     def to_frame(self) -> pd.DataFrame:
         """Cells as a DataFrame of text."""
         return pd.DataFrame(list(self.rows), columns=list(self.headers))
 
-    def _line(self, cells: Sequence[str], widths: Sequence[int]) -> str:
+    def _line(self, cells: Sequence[str], widths: Sequence[int], gap: str = "  ") -> str:
         padded = (
             cell.ljust(width) if side == "l" else cell.rjust(width)
             for cell, width, side in zip(cells, widths, self.alignment, strict=True)
         )
-        return "  ".join(padded).rstrip()
+        return gap.join(padded).rstrip()
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,6 +124,11 @@ class Summary:
         head = " \\\\\n".join(map(latex_escape, self.head))
         return "\n\n".join([head, *(table.to_latex() for table in self.tables)])
 
+    def to_frames(self) -> dict[str, pd.DataFrame]:
+        """Tables as DataFrames of text, by title, or number if there is none."""
+        named = enumerate(self.tables, start=1)
+        return {table.title or f"table {k}": table.to_frame() for k, table in named}
+
     def __repr__(self) -> str:
         return self.to_text()
 
@@ -137,7 +144,7 @@ def latex_escape(text: str) -> str:
     >>> latex_escape("t05_geninfo & more")
     't05\\_geninfo \\& more'
     """
-    return re.sub(r"[&%$#_{}~^\\<>]", lambda match: _LATEX[match.group()], text)
+    return re.sub(r"[&%$#_{}~^\\<>|]", lambda match: _LATEX[match.group()], text)
 
 
 def _cell(value: object, digits: int) -> str:

@@ -9,7 +9,7 @@ import dtstat
 
 ROOT = Path(dtstat.__file__).parent
 LAYERS = [
-    {"errors", "checks", "arrays", "progress", "compile"},
+    {"errors", "checks", "arrays", "progress", "compile", "version"},
     {"data"},
     {"dependence"},
     {"structure"},
@@ -21,6 +21,7 @@ LAYERS = [
     {"results"},
     {"api"},
     {"cli", "interop"},
+    {"__main__"},
 ]
 RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
 FRONT = "dtstat"  # dtstat/__init__.py, which imports nearly everything
@@ -58,7 +59,7 @@ def may_import(folder, other):
     if other == folder or RANK.get(other) == 0:
         return True
     if other == FRONT:
-        return folder in LAYERS[-1]
+        return RANK[folder] >= RANK["cli"]
     return other in RANK and folder != "report" and RANK[other] < RANK[folder]
 
 

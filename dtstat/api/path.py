@@ -1,4 +1,4 @@
-"""The functions users call: check the arguments, run, return a result."""
+"""From answers to the path of candidate structures."""
 
 from __future__ import annotations
 

@@ -1,0 +1,225 @@
+"""Fitting models: confirmatory, structural, exploratory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from dtstat.api.path import Data
+from dtstat.data import as_items, read_survey
+from dtstat.dependence import DependenceMatrix
+from dtstat.estimation import plan
+from dtstat.estimation.model import build_model
+from dtstat.estimation.sem import fit_moments
+from dtstat.progress import Progress
+from dtstat.results import CFAFit, EFAFit, ParallelAnalysis, SEMCall
+from dtstat.results.efa import fit_efa, run_parallel_analysis
+from dtstat.structure import Structure
+from dtstat.version import __version__
+
+
+def cfa(
+    data: Data,
+    model: str | Structure,
+    estimator: str = "ml",
+    missing: str = "listwise",
+    ordered: bool | Iterable[str] | None = None,
+    std_lv: bool = False,
+    orthogonal: bool = False,
+    mean_structure: bool | None = None,
+) -> CFAFit:
+    """Fit a confirmatory factor model, or any structural equation model.
+
+    The model is completed as lavaan's ``cfa`` does: residual variances, correlated factors, and
+    the first loading of every factor fixed at 1.
+
+    Parameters
+    ----------
+    data
+        DataFrame, 2-d array, path of a file, or ItemData; columns the model does not name are
+        ignored. A DependenceMatrix with ``n_obs`` serves as well, for estimator "ml".
+    model
+        Text in lavaan's syntax, or a Structure: every factor measured by its children.
+    estimator
+        "ml": maximum likelihood; "mlr": the same estimates with standard errors and tests that
+        do not need normal answers; "fiml": as ``missing="fiml"``; "dwls": for ordinal items,
+        from polychoric correlations.
+    missing
+        "listwise": rows without any gap; "fiml": all rows, by the likelihood of what each
+        observes (answers missing at random).
+    ordered
+        Items to take as ordinal, or True for all; makes the estimator "dwls".
+    std_lv
+        Whether to fix the variances of the factors at 1 instead of their first loadings.
+    orthogonal
+        Whether factors are uncorrelated.
+    mean_structure
+        Whether to estimate intercepts; by default only when rows have gaps.
+
+    Returns
+    -------
+    CFAFit
+
+    Raises
+    ------
+    InputError
+        If the data or the model cannot be used.
+    EstimationError
+        If the model is not identified, cannot be fitted to these data, or does not converge.
+
+    Warns
+    -----
+    EstimationWarning
+        If the solution is improper (negative variances, correlations beyond 1), or a factor has
+        one item.
+
+    Notes
+    -----
+    Cost: some ten steps of Fisher scoring, O(p³ + p² q) each for p items and q parameters; with
+    "fiml" that for each pattern of gaps.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> model = "textual =~ x4 + x5 + x6; speed =~ x7 + x8 + x9"
+    >>> fit = dt.cfa(dt.load_dataset("holzinger_swineford_9"), model)
+    >>> fit
+    CFAFit: 2 factors, 6 items, 301 rows, ml; chisq(8) = 14.354, CFI 0.990, RMSEA 0.051
+    >>> fit.loadings.round(2)["speed"].tolist()
+    [0.0, 0.0, 0.0, 0.62, 0.77, 0.59]
+    """
+    wanted = plan.wanted_ordered(ordered)
+    method, gaps = plan.chosen_estimator(estimator, missing, bool(wanted))
+    means = gaps if mean_structure is None else bool(mean_structure)
+    names = list(data.names) if isinstance(data, DependenceMatrix) else None
+    frame = pd.DataFrame() if names is not None else _sem_columns(data)
+    names = names if names is not None else [str(column) for column in frame.columns]
+    built = build_model(model, names, means, bool(std_lv), bool(orthogonal))
+    ordinal = plan.ordered_items(method, wanted, built.observed)
+    single = plan.warn_of_single_items(built)
+    if isinstance(data, DependenceMatrix):
+        estimate = fit_moments(built, *plan.moments(data, built, method))
+    else:
+        given = as_items(frame.iloc[:, [names.index(name) for name in built.observed]])
+        estimate = plan.fit_items(built, given, method, gaps, ordinal)
+    call = SEMCall(
+        version=__version__,
+        model=model.to_lavaan() if isinstance(model, Structure) else model,
+        estimator=method,
+        missing="fiml" if gaps else "listwise",
+        ordered=ordinal,
+        std_lv=bool(std_lv),
+        orthogonal=bool(orthogonal),
+        mean_structure=built.mean_structure,
+    )
+    return CFAFit(estimate, call, (*single, *estimate.notes))
+
+
+def sem(
+    data: Data,
+    model: str | Structure,
+    estimator: str = "ml",
+    missing: str = "listwise",
+    ordered: bool | Iterable[str] | None = None,
+    std_lv: bool = False,
+    orthogonal: bool = False,
+    mean_structure: bool | None = None,
+) -> CFAFit:
+    """Fit a structural equation model: the same function as :func:`dtstat.cfa`.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> model = "ind60 =~ x1 + x2 + x3; dem60 =~ y1 + y2 + y3 + y4; dem60 ~ ind60"
+    >>> fit = dt.sem(dt.load_dataset("political_democracy"), model)
+    >>> round(float(fit.r_squared["dem60"]), 3)
+    0.212
+    """
+    return cfa(data, model, estimator, missing, ordered, std_lv, orthogonal, mean_structure)
+
+
+def efa(
+    data: Data,
+    n_factors: int,
+    rotation: str = "oblimin",
+    method: str = "minres",
+    n_obs: int | None = None,
+) -> EFAFit:
+    """Fit an exploratory factor model, to compare a structure with the classical way.
+
+    Parameters
+    ----------
+    data
+        DataFrame, 2-d array, path of a file or ItemData (Pearson correlations are taken, on the
+        rows each pair has in common), or a DependenceMatrix.
+    n_factors
+        Number of factors.
+    rotation
+        "oblimin", "promax", "varimax" or "none".
+    method
+        "minres" or "ml".
+    n_obs
+        Number of rows behind a matrix that does not know it; tests and RMSEA need it.
+
+    Returns
+    -------
+    EFAFit
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> fit = dt.efa(dt.load_dataset("holzinger_swineford_9"), n_factors=3)
+    >>> fit.to_structure(cutoff=0.3).n_factors
+    3
+    """
+    given = data if isinstance(data, DependenceMatrix) else as_items(data)
+    return fit_efa(given, n_factors, method, rotation, n_obs)
+
+
+def parallel_analysis(
+    data: Data,
+    n_obs: int | None = None,
+    n_iter: int = 20,
+    quantile: float = 0.95,
+    seed: int | None = None,
+    progress: Progress = None,
+) -> ParallelAnalysis:
+    """Suggest a number of factors: those stronger than factors of noise (Horn 1965).
+
+    Parameters
+    ----------
+    data
+        As in :func:`dtstat.efa`.
+    n_obs
+        Number of rows behind a matrix that does not know it.
+    n_iter
+        Number of data sets of noise.
+    quantile
+        Of their eigenvalues, the one to be exceeded.
+    seed
+        The same seed gives the same answer.
+    progress
+        True for a bar, or a function of (done, total).
+
+    Returns
+    -------
+    ParallelAnalysis
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> dt.parallel_analysis(dt.load_dataset("holzinger_swineford_9"), seed=1).n_factors
+    3
+    """
+    given = data if isinstance(data, DependenceMatrix) else as_items(data)
+    return run_parallel_analysis(given, n_obs, n_iter, quantile, seed, progress)
+
+
+def _sem_columns(data: Any) -> pd.DataFrame:
+    """Answers as a table whose columns the model can choose from before they are checked."""
+    if isinstance(data, pd.DataFrame):
+        return data
+    return read_survey(data) if isinstance(data, str | os.PathLike) else as_items(data).to_frame()

@@ -1,0 +1,1 @@
+"""Fitting a given structure: linear, ordinal and nonlinear."""

@@ -1,0 +1,149 @@
+"""The numbers of a fitted structural equation model as data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from dtstat.arrays import FloatArray
+from dtstat.estimation.model import Model, Parameter
+from dtstat.estimation.sem import SEMEstimate
+from dtstat.estimation.standardized import standardized, standardized_table
+from dtstat.structure import Structure
+
+_QUANTILE = 1.959963984540054  # of the normal distribution, for intervals of 95 %
+
+
+def parameter_frame(estimate: SEMEstimate) -> pd.DataFrame:
+    """Every parameter, free or fixed, raw and standardised."""
+    rows = estimate.model.parameters
+    lv, all_ = standardized(estimate)
+    return _names_frame(rows).assign(
+        label=[row.label for row in rows],
+        est=estimate.estimates,
+        **_inference(estimate.estimates, estimate.standard_errors),
+        **{"std.lv": lv, "std.all": all_},
+    )
+
+
+def standardized_frame(estimate: SEMEstimate) -> pd.DataFrame:
+    """Every parameter with all variables standardised, with its own standard error."""
+    values, se = standardized_table(estimate)
+    frame = _names_frame(estimate.model.parameters)
+    return frame.assign(**{"est.std": values}, **_inference(values, se))
+
+
+def _names_frame(rows: Sequence[Parameter]) -> pd.DataFrame:
+    names = [(row.lhs, row.op, row.rhs) for row in rows]
+    return pd.DataFrame(names, columns=["lhs", "op", "rhs"])
+
+
+def _inference(estimates: FloatArray, se: FloatArray) -> dict[str, FloatArray]:
+    """Wald z and p value (NaN without standard error), and the 95 % interval."""
+    from scipy.special import ndtr
+
+    z = np.divide(estimates, se, out=np.full(len(se), np.nan), where=se > 0)
+    return {
+        "se": se,
+        "z": z,
+        "pvalue": 2 * ndtr(-np.abs(z)),
+        "ci.lower": estimates - _QUANTILE * se,
+        "ci.upper": estimates + _QUANTILE * se,
+    }
+
+
+def explained(model: Model) -> tuple[str, ...]:
+    """Variables that something in the model explains: observed ones first, then latent."""
+    targets = {row.rhs for row in model.parameters if row.op == "=~"}
+    targets |= {row.lhs for row in model.parameters if row.op == "~"}
+    return tuple(name for name in (*model.observed, *model.latent) if name in targets)
+
+
+def residual_shares(estimate: SEMEstimate) -> pd.Series[float]:
+    """Unexplained share of the variance of every variable, by name."""
+    _, all_ = standardized(estimate)
+    return pd.Series(
+        {
+            row.lhs: float(value)
+            for row, value in zip(estimate.model.parameters, all_, strict=True)
+            if row.op == "~~" and row.lhs == row.rhs
+        },
+        dtype=float,
+    )
+
+
+def loading_frame(estimate: SEMEstimate) -> pd.DataFrame:
+    """Items by factors, std.all, 0 where there is none; factors measured by factors left out."""
+    model = estimate.model
+    _, all_ = standardized(estimate)
+    places = {
+        (row.rhs, row.lhs): float(value)
+        for row, value in zip(model.parameters, all_, strict=True)
+        if row.op == "=~" and row.rhs in model.observed
+    }
+    items = [name for name in model.observed if any(item == name for item, _ in places)]
+    factors = [name for name in model.latent if any(factor == name for _, factor in places)]
+    values = [[places.get((item, factor), 0.0) for factor in factors] for item in items]
+    return pd.DataFrame(values, index=items, columns=factors, dtype=float)
+
+
+def factor_correlation_frame(estimate: SEMEstimate) -> pd.DataFrame:
+    """Implied correlations of the latent variables: of (I − B)⁻¹ Ψ (I − B)⁻ᵀ."""
+    M = estimate.layout.matrices(estimate.theta)
+    K = np.linalg.inv(np.eye(len(M.Beta)) - M.Beta)
+    d = len(estimate.model.latent)
+    return square_frame(correlation(np.asarray(K @ M.Psi @ K.T)[:d, :d]), estimate.model.latent)
+
+
+def correlation(covariance: FloatArray) -> FloatArray:
+    """Correlations of a covariance matrix; NaN where a variance is not positive."""
+    variance = np.diag(covariance)
+    sd = np.sqrt(np.where(variance > 0, variance, np.nan))
+    scaled: FloatArray = covariance / np.outer(sd, sd)
+    return scaled
+
+
+def square_frame(values: FloatArray, names: Sequence[str]) -> pd.DataFrame:
+    """Matrix with the same names on both sides."""
+    return pd.DataFrame(values, index=list(names), columns=list(names))
+
+
+def measurement_structure(model: Model) -> Structure:
+    """Which items the model measures which factors with."""
+    keys: dict[str, list[str]] = {}
+    for row in model.parameters:
+        if row.op == "=~" and row.rhs in model.observed:
+            keys.setdefault(row.lhs, []).append(row.rhs)
+    measured = {item for items in keys.values() for item in items}
+    return Structure.from_keys(keys, [name for name in model.observed if name in measured])
+
+
+def measurement_text(model: Model) -> str:
+    """Measurement part in lavaan syntax: loadings, and variances of factors that are fixed."""
+    labels = {row.free: row.label for row in model.parameters if row.free and row.label}
+    lines: dict[str, list[str]] = {}
+    for row in model.parameters:
+        if row.op == "=~":
+            terms = lines.setdefault(row.lhs, [])
+            terms.append(_term(row, labels.get(row.free, ""), first=not terms))
+    loadings = [f"{factor} =~ {' + '.join(terms)}" for factor, terms in lines.items()]
+    variances = [
+        f"{row.lhs} ~~ {_value(row)}*{row.lhs}"
+        for row in model.parameters
+        if row.op == "~~" and row.lhs == row.rhs and row.lhs in model.latent and not row.free
+    ]
+    return "\n".join([*loadings, *variances])
+
+
+def _term(row: Parameter, label: str, first: bool) -> str:
+    if label:
+        return f"{label}*{row.rhs}"
+    if row.free:
+        return f"NA*{row.rhs}" if first else row.rhs
+    return row.rhs if first and row.value == 1 else f"{_value(row)}*{row.rhs}"
+
+
+def _value(row: Parameter) -> str:
+    return repr(row.value).removesuffix(".0")

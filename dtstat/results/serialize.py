@@ -1,0 +1,199 @@
+"""Results as files: one zip archive with arrays (npy) and a JSON text, never pickle.
+
+    metadata.json   {"format": "dtstat result", "format_version": 1, "result": ...}
+    a0.npy, ...     the arrays that the JSON text refers to
+
+A class takes part after ``register(class)``; it must be a dataclass whose constructor takes its
+fields by name. Nothing else can be built from a file, so that a foreign one can do no harm.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import math
+import os
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtstat.errors import DTError, InputError
+
+FORMAT = "dtstat result"
+FORMAT_VERSION = 1
+
+_METADATA = "metadata.json"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same result gives the same bytes on any day
+_CLASSES: dict[str, type[Any]] = {}
+_Class = TypeVar("_Class", bound=type[Any])
+
+
+def register(cls: _Class) -> _Class:
+    """Let a dataclass be saved and loaded, under its own name; usable as a decorator."""
+    if not dataclasses.is_dataclass(cls):
+        raise TypeError(f"{cls.__name__} is no dataclass")
+    if _CLASSES.setdefault(cls.__name__, cls) is not cls:
+        raise TypeError(f"two classes are called {cls.__name__}")
+    return cls
+
+
+def save(result: object, path: str | os.PathLike[str]) -> None:
+    """Write a result to a file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    arrays: list[NDArray[Any]] = []
+    metadata = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "result": _encode(result, arrays),
+    }
+    content = _archive(json.dumps(metadata, indent=1, allow_nan=False), arrays)
+    try:
+        Path(path).write_bytes(content)
+    except OSError as error:
+        raise InputError(
+            f"Cannot write '{os.fspath(path)}': {error.strerror or error}. "
+            "Name a file in a folder that exists and can be written to.",
+            "path",
+        ) from None
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a result that was saved with its ``save`` method.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    The result, equal to the one that was saved.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it was not saved by dtstat, or by a newer version of it.
+
+    Examples
+    --------
+    >>> import dtstat as dt, os, tempfile
+    >>> fit = dt.cfa(dt.load_dataset("holzinger_swineford_9"), "speed =~ x7 + x8 + x9")
+    >>> file = os.path.join(tempfile.mkdtemp(), "speed.dtstat")
+    >>> fit.save(file)
+    >>> dt.load(file).n_obs
+    301
+    """
+    shown = os.fspath(path)
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"Cannot read '{shown}': {error.strerror or error}.", "path") from None
+    metadata, read = _open(content, shown)
+    version = metadata.get("format_version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise InputError(
+            f"'{shown}' has format version {version}, this dtstat reads versions up to "
+            f"{FORMAT_VERSION}. Update dtstat to read it.",
+            "path",
+        )
+    try:
+        return _decode(metadata["result"], read)
+    except (DTError, KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(
+            f"'{shown}' is damaged, or was saved by another version of dtstat ({error}). "
+            "Fit the model again.",
+            "path",
+        ) from None
+
+
+def _archive(text: str, arrays: list[NDArray[Any]]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **{f"a{k}": a for k, a in enumerate(arrays)})
+    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
+        member = zipfile.ZipInfo(_METADATA, _EPOCH)
+        archive.writestr(member, text, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _open(content: bytes, shown: str) -> tuple[dict[str, Any], Callable[[str], NDArray[Any]]]:
+    """Metadata of an archive, and a function that reads its arrays."""
+    foreign = InputError(
+        f"'{shown}' was not saved by dtstat. Give a file written by a result's save().", "path"
+    )
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+        metadata = json.loads(archive.read(_METADATA))
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError):
+        raise foreign from None
+    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
+        raise foreign
+
+    def read(name: str) -> NDArray[Any]:
+        array = np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")))
+        array.setflags(write=False)
+        return array
+
+    return metadata, read
+
+
+def _encode(value: object, arrays: list[NDArray[Any]]) -> Any:
+    """Turn a value into JSON; arrays go aside, everything JSON lacks into a marked object."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"$float": repr(value)}
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+        return {"$array": f"a{len(arrays) - 1}"}
+    if isinstance(value, tuple):
+        return {"$tuple": [_encode(entry, arrays) for entry in value]}
+    if isinstance(value, list):
+        return [_encode(entry, arrays) for entry in value]
+    if isinstance(value, dict):
+        return {"$dict": [[_encode(k, arrays), _encode(v, arrays)] for k, v in value.items()]}
+    return _encode_object(value, arrays)
+
+
+def _encode_object(value: object, arrays: list[NDArray[Any]]) -> dict[str, Any]:
+    name = type(value).__name__
+    if _CLASSES.get(name) is not type(value):
+        raise TypeError(f"{name} is not registered to be saved")
+    fields = dataclasses.fields(value)  # type: ignore[arg-type]
+    return {
+        "$class": name,
+        "fields": {f.name: _encode(getattr(value, f.name), arrays) for f in fields},
+    }
+
+
+def _decode(value: Any, read: Callable[[str], NDArray[Any]]) -> Any:
+    if isinstance(value, list):
+        return [_decode(entry, read) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    if "$class" in value:
+        cls = _CLASSES[value["$class"]]
+        return cls(**{name: _decode(entry, read) for name, entry in value["fields"].items()})
+    ((mark, inner),) = value.items()
+    if mark == "$array":
+        return read(inner)
+    if mark == "$float":
+        return float(inner)
+    decoded = _decode(inner, read)
+    if mark == "$tuple":
+        return tuple(decoded)
+    if mark == "$dict":
+        return dict(decoded)
+    raise ValueError(f"unknown mark {mark}")

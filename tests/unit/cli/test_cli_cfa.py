@@ -1,0 +1,158 @@
+import json
+import shlex
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import dtstat as dt
+from dtstat.cli import app, main
+
+MODEL = "visual =~ x1 + x2 + x3\nspeed =~ x7 + x8 + x9\n"
+NINE = dt.load_dataset("holzinger_swineford_9")
+BY_NAME = ("cfa", "holzinger_swineford_9")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command in this process; return exit status, output and error output."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dtstat", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return call
+
+
+@pytest.fixture
+def model_file(tmp_path):
+    file = tmp_path / "model.lav"
+    file.write_text(MODEL)
+    return file
+
+
+def test_prints_the_summary(run, model_file):
+    expected = f"{dt.cfa(NINE, MODEL).summary()!r}\n"
+    assert run(*BY_NAME, "--model", model_file) == (0, expected, "")
+    assert run(*BY_NAME, "--model", MODEL) == (0, expected, "")
+
+
+def test_a_long_text_is_no_name_of_a_file(run):
+    text = MODEL + "# " + "long " * 1000
+    status, out, _ = run(*BY_NAME, "--model", text)
+    assert status == 0
+    assert "visual =~" in out
+
+
+def test_prints_the_factor_table(run):
+    _, out, _ = run(*BY_NAME, "--model", MODEL, "--factor-table")
+    assert out == f"{dt.cfa(NINE, MODEL).factor_table()!r}\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "options"),
+    [
+        (["--estimator", "mlr"], {"estimator": "mlr"}),
+        (["--std-lv", "--orthogonal"], {"std_lv": True, "orthogonal": True}),
+        (["--missing", "fiml"], {"missing": "fiml"}),
+    ],
+)
+def test_options_are_passed_on(run, flags, options):
+    _, out, _ = run(*BY_NAME, "--model", MODEL, *flags)
+    assert out == f"{dt.cfa(NINE, MODEL, **options).summary()!r}\n"
+
+
+@pytest.fixture
+def rated(tmp_path):
+    """Answers on a scale of three, with a code for missing ones."""
+    file = tmp_path / "rated.csv"
+    data = NINE.apply(lambda x: pd.cut(x, 3, labels=False) + 1)
+    data.loc[:9, "x1"] = -9
+    data.to_csv(file, index=False)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("flag", "ordered"),
+    [("all", True), ("x1, x2,x3,x7,x8,x9", ["x1", "x2", "x3", "x7", "x8", "x9"])],
+)
+def test_ordered_items_and_missing_codes(run, rated, flag, ordered):
+    data = pd.read_csv(rated).replace(-9, np.nan)
+    expected = dt.cfa(data, MODEL, ordered=ordered).summary()
+    arguments = ("--model", MODEL, "--ordered", flag, "--missing-codes", "-9")
+    assert run("cfa", rated, *arguments) == (0, f"{expected!r}\n", "")
+    assert "291         301" in expected.to_text()
+
+
+def test_csv_has_all_parameters(run, tmp_path):
+    file = tmp_path / "parameters.csv"
+    assert run(*BY_NAME, "--model", MODEL, "--csv", file)[0] == 0
+    written = pd.read_csv(file, keep_default_na=False, na_values={"z": [""], "pvalue": [""]})
+    pd.testing.assert_frame_equal(written, dt.cfa(NINE, MODEL).parameters, check_dtype=False)
+
+
+def test_json_has_measures_and_parameters(run, tmp_path):
+    file = tmp_path / "fit.json"
+    assert run(*BY_NAME, "--model", MODEL, "--json", file)[0] == 0
+    written = json.loads(file.read_text(), parse_constant=pytest.fail)
+    fit = dt.cfa(NINE, MODEL)
+    assert written["fit_measures"] == fit.fit_measures
+    assert written["call"]["model"] == MODEL
+    assert written["n_obs"] == 301
+    assert written["warnings"] == []
+    first, second = written["parameters"][:2]
+    assert (first["lhs"], first["op"], first["rhs"], first["z"]) == ("visual", "=~", "x1", None)
+    assert second["est"] == fit.parameters["est"][1]
+
+
+def test_warnings_are_one_line_on_standard_error(run):
+    status, out, err = run(*BY_NAME, "--model", "f =~ x1; g =~ x7 + x8 + x9")
+    assert (status, err.count("\n")) == (0, 1)
+    assert err.startswith("dtstat: warning: Factor 'f' has one item")
+    assert "Warning: Factor 'f' has one item" in out
+
+
+BAD_CALLS = {
+    "no file": (("--model", "FOLDER/nowhere.lav"), "a file or a model text; got"),
+    "folder": (("--model", "FOLDER"), "a file or a model text; got"),
+    "not text": (("--model", "FOLDER/binary.lav"), "Cannot read the model"),
+    "syntax": (("--model", "f =~ x1 + "), "`model`, line 1, column"),
+    "item": (("--model", "f =~ x1 + x2 + x33"), "Did you mean 'x3'?"),
+    "estimator": (("--model", MODEL, "--estimator", "mlrr"), "Did you mean 'mlr'?"),
+    "missing": (("--model", MODEL, "--missing", "drop"), "got 'drop'"),
+    "ordered": (("--model", MODEL, "--ordered", "x1,x4"), "got 'x4'"),
+    "not identified": (("--model", "f =~ x1 + x2"), "not identified"),
+    "no folder": (("--model", MODEL, "--json", "FOLDER/no/x.json"), "there is no folder"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CALLS)
+def test_bad_input_ends_with_one_sentence_and_status_2(run, tmp_path, case):
+    (tmp_path / "binary.lav").write_bytes(b"\xff\xfe\x00\x81")
+    arguments, message = BAD_CALLS[case]
+    status, out, err = run(*BY_NAME, *(a.replace("FOLDER", str(tmp_path)) for a in arguments))
+    assert (status, out) == (2, "")
+    assert err.startswith("dtstat: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_model_is_needed(run):
+    status, out, err = run(*BY_NAME)
+    assert (status, out) == (2, "")
+    assert "--model" in err
+
+
+def test_help_has_an_example_that_runs(run):
+    text = " ".join(CliRunner().invoke(app, ["cfa", "--help"]).output.split())
+    example = text.split("Example: dtstat ")[1].split(" Arguments:")[0]
+    assert run(*shlex.split(example))[0] == 0
+
+
+def test_is_listed():
+    assert "  cfa " in CliRunner().invoke(app, []).output
