@@ -11,6 +11,7 @@ import pandas as pd
 from dtstat.api.path import Data
 from dtstat.data import as_items, read_survey
 from dtstat.dependence import DependenceMatrix
+from dtstat.errors import InputError
 from dtstat.estimation import plan
 from dtstat.estimation.model import build_model
 from dtstat.estimation.sem import fit_moments
@@ -93,7 +94,7 @@ def cfa(
     """
     wanted = plan.wanted_ordered(ordered)
     method, gaps = plan.chosen_estimator(estimator, missing, bool(wanted))
-    means = gaps if mean_structure is None else bool(mean_structure)
+    means = _mean_structure(mean_structure, gaps)
     names = list(data.names) if isinstance(data, DependenceMatrix) else None
     frame = pd.DataFrame() if names is not None else _sem_columns(data)
     names = names if names is not None else [str(column) for column in frame.columns]
@@ -103,7 +104,7 @@ def cfa(
     if isinstance(data, DependenceMatrix):
         estimate = fit_moments(built, *plan.moments(data, built, method))
     else:
-        given = as_items(frame.iloc[:, [names.index(name) for name in built.observed]])
+        given = as_items(_chosen(frame, names, built.observed))
         estimate = plan.fit_items(built, given, method, gaps, ordinal)
     call = SEMCall(
         version=__version__,
@@ -216,6 +217,23 @@ def parallel_analysis(
     """
     given = data if isinstance(data, DependenceMatrix) else as_items(data)
     return run_parallel_analysis(given, n_obs, n_iter, quantile, seed, progress)
+
+
+def _mean_structure(wanted: bool | None, gaps: bool) -> bool:
+    if gaps and wanted is not None and not wanted:
+        raise InputError(
+            "`mean_structure` cannot be False when rows have gaps: the likelihood of what a row "
+            "observes needs means. Leave it out, or use missing='listwise'.",
+            "mean_structure",
+        )
+    return gaps or bool(wanted)
+
+
+def _chosen(frame: pd.DataFrame, names: list[str], wanted: tuple[str, ...]) -> pd.DataFrame:
+    """Columns of the model, in its order; taking columns is slow, so not without need."""
+    if tuple(names) == wanted:
+        return frame
+    return frame.iloc[:, [names.index(name) for name in wanted]]
 
 
 def _sem_columns(data: Any) -> pd.DataFrame:

@@ -106,6 +106,7 @@ class Layout:
         }
         self._U, self._V = self._constant_factors()
         self._no_dmu = np.zeros_like(self._U)
+        self._halves = np.where(self._blocks["psi"][0] == self._blocks["psi"][1], 0.5, 1.0)
         # objective and information are asked for at the same values, one after the other
         self._last: tuple[FloatArray, Implied] | None = None
 
@@ -137,11 +138,13 @@ class Layout:
         """Fill the matrices with parameter values."""
         filled = {}
         for name in _NAMES:
-            matrix = self._fixed[name].copy()
             rows, columns, numbers = self._blocks[name]
-            matrix[rows, columns] = theta[numbers]
-            if name in ("theta", "psi"):
-                matrix[columns, rows] = theta[numbers]
+            matrix = self._fixed[name]
+            if len(numbers):
+                matrix = matrix.copy()
+                matrix[rows, columns] = theta[numbers]
+                if name in ("theta", "psi"):
+                    matrix[columns, rows] = theta[numbers]
             filled[name] = matrix
         return Matrices(
             filled["lambda"],
@@ -168,9 +171,10 @@ class Layout:
         (_, lk, _), (si, sj, _), (bi, bj, _) = (self._blocks[n] for n in ("lambda", "psi", "beta"))
         V[:, self._slots["lambda"]] = C[:, lk]
         U[:, self._slots["psi"]] = T[:, si]
-        V[:, self._slots["psi"]] = T[:, sj] * np.where(si == sj, 0.5, 1.0)
-        U[:, self._slots["beta"]] = T[:, bi]
-        V[:, self._slots["beta"]] = C[:, bj]
+        V[:, self._slots["psi"]] = T[:, sj] * self._halves
+        if len(bi):
+            U[:, self._slots["beta"]] = T[:, bi]
+            V[:, self._slots["beta"]] = C[:, bj]
         dmu = self._mean_derivatives(M, T, K) if self.model.mean_structure else self._no_dmu
         return Implied((Sigma + Sigma.T) / 2, M.nu + T @ M.alpha, U, V, dmu)
 

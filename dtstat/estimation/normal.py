@@ -8,6 +8,7 @@ observed items, with that pattern's rows, items, S and m (Arbuckle 1996).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class Sample:
     n_items: int
     means: bool
 
-    @property
+    @cached_property
     def complete(self) -> bool:
         """Whether there is one pattern with all items."""
         return len(self.patterns) == 1 and len(self.patterns[0].items) == self.n_items
@@ -105,6 +106,10 @@ def objective(sample: Sample, layout: Layout, theta: FloatArray) -> tuple[float,
 def _pieces(sample: Sample, implied: Implied) -> tuple[float, FloatArray, FloatArray]:
     """Value, G = ∂(−2 log L / n)/∂Σ as a symmetric matrix, g = Σ⁻¹(m − μ), over the patterns."""
     p = sample.n_items
+    if sample.complete and not sample.means:
+        W, logdet = implied.inverse
+        WA = W @ sample.patterns[0].S
+        return 0.5 * (logdet + float(WA.trace())), W - WA @ W, np.zeros(p)
     value, G, g = 0.0, np.zeros((p, p)), np.zeros(p)
     for pattern in sample.patterns:
         o, weight = pattern.items, pattern.n / sample.n_obs

@@ -83,7 +83,7 @@ def _check_correlations(X: FloatArray, names: Sequence[str]) -> None:
             "covariance matrix is singular and the likelihood has no maximum. Leave one of them "
             "out."
         )
-    if gaps:
+    if gaps or _clearly_regular(np.asarray(R, dtype=np.float64)):
         return
     values, vectors = np.linalg.eigh(R)
     if values[0] < _PERFECT:
@@ -94,3 +94,11 @@ def _check_correlations(X: FloatArray, names: Sequence[str]) -> None:
             "the covariance matrix is singular and the likelihood has no maximum. Leave one of "
             "them out."
         )
+
+
+def _clearly_regular(R: FloatArray) -> bool:
+    """Whether no item is close to a combination of those before it; cheaper than eigenvalues."""
+    try:
+        return bool(np.linalg.cholesky(R).diagonal().min() > 1e-3)
+    except np.linalg.LinAlgError:
+        return False

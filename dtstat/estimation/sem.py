@@ -248,6 +248,8 @@ def _sample(model: Model, X: FloatArray) -> Sample:
 
 def with_exogenous_moments(model: Model, S: FloatArray, mean: FloatArray) -> Model:
     """Fix the moments of observed predictors at their sample values."""
+    if not any(row.exogenous for row in model.parameters):
+        return model
     position = {name: k for k, name in enumerate(model.observed)}
 
     def value(lhs: str, rhs: str) -> float:

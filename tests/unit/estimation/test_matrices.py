@@ -145,3 +145,14 @@ def test_a_model_without_means_has_none():
     implied = layout.implied(random_theta(layout, 1))
     assert not implied.mu.any()
     assert not implied.dmu.any()
+
+
+def test_values_changed_in_place_are_noticed():
+    """A layout keeps the last moments it computed; the same array may hold other values."""
+    layout = layout_of("sem")
+    theta = random_theta(layout, 0)
+    before = layout.implied(theta).Sigma.copy()
+    theta *= 0.5
+    np.testing.assert_allclose(layout.implied(theta).Sigma, ram(layout.model, theta)[0])
+    theta *= 2.0
+    np.testing.assert_array_equal(layout.implied(theta).Sigma, before)

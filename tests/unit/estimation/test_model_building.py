@@ -131,6 +131,12 @@ def test_what_is_written_is_not_added():
     assert "x1 ~~ x3" not in table
 
 
+def test_a_covariance_may_be_written_in_either_order():
+    table = state(TWO + "; g ~~ 0.2*f")
+    assert table["g ~~ f"] == 0.2
+    assert "f ~~ g" not in table
+
+
 def test_a_covariance_written_both_ways_is_one_parameter():
     table = rows(THREE + "; x1 ~~ a*x2; x2 ~~ 0.3*x1")
     assert table["x1 ~~ x2"].value == 0.3

@@ -314,6 +314,18 @@ def test_the_trace_given_predictors_counts_their_moments_out():
     assert nothing == pytest.approx(saturated_score_trace(X, sample, S, m), rel=1e-8)
 
 
+def test_the_trace_with_gaps_rests_on_the_observed_information():
+    X = rows(300, gaps=True)
+    X = X[~np.isnan(X).all(axis=1)]
+    sample = sample_from_rows(X)
+    S, m = saturated_moments(sample)
+    layout = saturated_layout(ITEMS, True)
+    long = score_trace(X, sample, layout, parameters_of(layout, S, m))
+    found = conditional_score_trace(X, sample, ITEMS, Given((), S, m))
+    assert found == pytest.approx(long, rel=1e-8)
+    assert found == pytest.approx(27, rel=0.15)  # normal rows: the number of parameters
+
+
 def test_inverse_and_log_determinant():
     A = np.random.default_rng(0).normal(size=(5, 5))
     A = A @ A.T + np.eye(5)
@@ -404,6 +416,10 @@ def test_a_regression_model_is_least_squares():
     sigma = np.sqrt(residual @ residual / 150)
     expected = -150 * (np.log(sigma) + 0.5 * np.log(2 * np.pi) + 0.5)
     assert fit.logl == pytest.approx(expected, rel=1e-8)
+    assert fit.saturated_logl == pytest.approx(fit.logl, rel=1e-8)
+    assert fit.test.chisq == pytest.approx(0.0, abs=1e-7)
+    alone = X[:, 0].std()
+    assert fit.baseline.chisq == pytest.approx(300 * np.log(alone / sigma), rel=1e-6)
 
 
 def test_rows_that_do_not_answer_a_predictor_are_left_out():

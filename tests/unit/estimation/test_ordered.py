@@ -6,8 +6,10 @@ from scipy.special import ndtri
 
 from dtstat.data import as_items
 from dtstat.estimation.fitmeasures import fit_measures
+from dtstat.estimation.matrices import Layout
 from dtstat.estimation.model import build_model
 from dtstat.estimation.ordered import fit_ordered
+from dtstat.estimation.ordinal_moments import ordinal_moments
 from dtstat.estimation.sem import fit_normal
 from dtstat.estimation.standardized import standardized
 
@@ -116,21 +118,26 @@ def test_degrees_of_freedom_count_correlations_only(found):
     assert (found.logl, found.saturated_logl, found.robust) == (None, None, True)
 
 
-def test_the_estimate_is_a_minimum_of_the_weighted_distance(found):
-    """Moving any parameter raises F = Σ w (s − σ)², the weights read from the moments."""
-    from dtstat.estimation.matrices import Layout
-    from dtstat.estimation.ordinal_moments import ordinal_moments
+BELOW = np.tril_indices(6, -1)
 
+
+@pytest.fixture(scope="module")
+def statistics():
+    """Correlations below the diagonal, row by row, and their Γ."""
     items = as_items(answers(), "ordinal")
     moments = ordinal_moments(items.values, items.kinds, items.names)
-    below = np.tril_indices(6, -1)
-    position = {pair: k for k, pair in enumerate((j, i) for i in range(6) for j in range(i + 1, 6))}
-    order = [position[pair] for pair in zip(*below, strict=True)]
-    weights = 1 / np.diag(moments.gamma)[-15:][order]
-    s = moments.correlations[below]
+    columns = [(j, i) for i in range(6) for j in range(i + 1, 6)]  # the order of the moments
+    order = [columns.index((int(i), int(j))) for i, j in zip(*BELOW, strict=True)]
+    gamma = moments.gamma[-15:, -15:][np.ix_(order, order)]
+    return moments.correlations[BELOW], gamma
+
+
+def test_the_estimate_is_a_minimum_of_the_weighted_distance(found, statistics):
+    s, gamma = statistics
 
     def F(theta):
-        return float(weights @ (s - Layout(found.model).implied(theta).Sigma[below]) ** 2)
+        residual = s - Layout(found.model).implied(theta).Sigma[BELOW]
+        return float(residual**2 @ (1 / np.diag(gamma)))
 
     best = F(found.theta)
     assert found.test.chisq == pytest.approx((4000 - 1) * best, rel=1e-9)
@@ -139,6 +146,32 @@ def test_the_estimate_is_a_minimum_of_the_weighted_distance(found):
             moved = found.theta.copy()
             moved[k] += step
             assert F(moved) > best
+
+
+def test_errors_and_scaling_follow_the_formulas(found, statistics):
+    """Cov = E Δᵀ W Γ W Δ E / n; T* has the mean and variance of χ² if T is Σ λ χ²₁, λ of UΓ."""
+    _, gamma = statistics
+    h = 1e-6
+    layout = Layout(found.model)
+    Delta = np.column_stack(
+        [
+            (layout.implied(found.theta + e).Sigma - layout.implied(found.theta - e).Sigma)[BELOW]
+            / (2 * h)
+            for e in h * np.eye(len(found.theta))[:7]
+        ]
+    )
+    W = np.diag(1 / np.diag(gamma))
+    E = np.linalg.inv(Delta.T @ W @ Delta)
+    covariance = E @ Delta.T @ W @ gamma @ W @ Delta @ E / (4000 - 1)
+    np.testing.assert_allclose(found.covariance[:7, :7], covariance, rtol=1e-5, atol=1e-10)
+    roots = np.linalg.eigvals((W - W @ Delta @ E @ Delta.T @ W) @ gamma).real
+    mean, variance, df = roots.sum(), 2 * (roots**2).sum(), found.test.df
+    assert mean / found.test.scaling + found.test.shift == pytest.approx(df, rel=1e-6)
+    assert variance / found.test.scaling**2 == pytest.approx(2 * df, rel=1e-6)
+    roots = np.linalg.eigvals(W @ gamma).real
+    base = found.baseline
+    assert roots.sum() / base.scaling + base.shift == pytest.approx(15, rel=1e-6)
+    assert 2 * (roots**2).sum() / base.scaling**2 == pytest.approx(30, rel=1e-6)
 
 
 def test_the_marker_and_the_unit_variance_model_are_the_same(found):

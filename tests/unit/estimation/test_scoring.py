@@ -208,6 +208,12 @@ def test_starting_values_obey_the_user_and_the_signs_of_the_data():
         assert value["x1 ~~ x1"] == pytest.approx(0.5 * S[0, 0])
 
 
+def test_of_equal_parameters_the_first_one_starts():
+    model = build_model("f =~ x1 + a*x2 + a*x3 + start(0.3)*x2 + start(0.9)*x3", ITEMS)
+    start = starting_values(model, np.eye(3) + 0.3, np.zeros(3))[0]
+    assert start[0] == 0.3
+
+
 def test_starting_means_are_the_sample_means():
     model = build_model(TWO, ITEMS, mean_structure=True)
     start = starting_values(model, np.eye(6) + 0.3, np.arange(6.0))[0]

@@ -155,6 +155,9 @@ def test_a_proper_solution_has_no_notes():
     assert found.converged
     assert found.test.chisq == pytest.approx(0.0, abs=1e-8)
     assert found.test.df == 2
+    measures = fit_measures(found)
+    assert (measures["cfi"], measures["rmsea"], measures["rmsea.ci.lower"]) == (1.0, 0.0, 0.0)
+    assert measures["tli"] > 1, "a chi-square below its degrees of freedom"
 
 
 def test_a_model_without_free_parameters_is_only_tested():

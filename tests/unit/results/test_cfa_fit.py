@@ -491,3 +491,28 @@ def test_import_stays_light():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_gaps_need_means():
+    with pytest.raises(dt.InputError, match="`mean_structure` cannot be False when rows have gaps"):
+        dt.cfa(NINE, MODEL, missing="fiml", mean_structure=False)
+
+
+def test_a_matrix_serves_as_well_as_rows():
+    rows = dt.cfa(NINE, MODEL)
+    matrix = dt.dependence(NINE, "pearson")
+    fit = dt.cfa(matrix, MODEL)
+    assert fit.fit_measures["chisq"] == pytest.approx(rows.fit_measures["chisq"], abs=1e-6)
+    np.testing.assert_allclose(fit.loadings, rows.loadings, atol=1e-6)
+    with pytest.raises(dt.InputError, match="how many rows the matrix rests on"):
+        dt.cfa(dt.DependenceMatrix.from_matrix(matrix.to_frame()), MODEL)
+
+
+def test_a_structure_with_names_r_would_not_take():
+    data = NINE.rename(columns={"x4": "item 4", "x5": "5th", "x6": "sechs-6"})
+    structure = dt.Structure.from_keys(
+        {"ver bal": ["item 4", "5th", "sechs-6"]}, list(data.columns)
+    )
+    plain = dt.cfa(NINE, "f =~ x4 + x5 + x6")
+    fit = dt.cfa(data, structure)
+    np.testing.assert_allclose(fit.loadings.to_numpy(), plain.loadings.to_numpy(), atol=1e-8)
