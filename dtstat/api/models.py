@@ -17,7 +17,8 @@ from dtstat.estimation.model import build_model
 from dtstat.estimation.sem import fit_moments
 from dtstat.progress import Progress
 from dtstat.results import CFAFit, EFAFit, ParallelAnalysis, SEMCall
-from dtstat.results.efa import fit_efa, run_parallel_analysis
+from dtstat.results.efa import fit_efa
+from dtstat.results.parallel import run_parallel_analysis
 from dtstat.structure import Structure
 from dtstat.version import __version__
 

@@ -1,7 +1,8 @@
 """What functions return: frozen results that print, tabulate and explain themselves."""
 
 from dtstat.results.cfa import CFAFit, SEMCall
-from dtstat.results.efa import EFAFit, ParallelAnalysis
+from dtstat.results.efa import EFAFit
+from dtstat.results.parallel import ParallelAnalysis
 from dtstat.results.path import SolutionPath
 from dtstat.results.serialize import load
 

@@ -14,13 +14,10 @@ from dtstat import checks
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.data import ItemData
 from dtstat.dependence import DependenceMatrix, dependence_matrix
-from dtstat.errors import DataWarning, InputError
+from dtstat.errors import DataWarning
 from dtstat.estimation.efa import Extraction, FitIndices, extract, fit_indices
-from dtstat.estimation.parallel import ParallelEigenvalues, parallel_eigenvalues
 from dtstat.estimation.rotation import OBLIQUE, Rotation, complexity, rotate, strongest_first
-from dtstat.progress import Progress
 from dtstat.report import Summary, Table
-from dtstat.simulation.seeds import Seed, seed_number
 from dtstat.structure import Structure
 
 _VARIANCE_ROWS = (
@@ -30,7 +27,7 @@ _VARIANCE_ROWS = (
     "Proportion Explained",
     "Cumulative Proportion",
 )
-_ROWS = "It is the number of rows behind the matrix."
+ROWS_ADVICE = "It is the number of rows behind the matrix."
 _NO_ROWS = "Rows unknown: no chi-square, TLI, RMSEA and BIC. Give `n_obs` to have them."
 _NOT_DEFINITE = "Matrix not positive definite: no likelihood chi-square, TLI, RMSEA and BIC."
 
@@ -171,10 +168,10 @@ class EFAFit:
         shown = self.variance if self.n_factors > 1 else self.variance.iloc[:2]
         tables = [
             self._loading_table(sort, cutoff, digits),
-            _number_table("Variance explained", shown, digits),
+            number_table("Variance explained", shown, digits),
         ]
         if self.rotation in OBLIQUE and self.n_factors > 1:
-            tables.append(_number_table("Factor correlations", self.factor_correlations, digits))
+            tables.append(number_table("Factor correlations", self.factor_correlations, digits))
         return Summary(self._head(), (*tables, self._fit_table()))
 
     def _head(self) -> tuple[str, ...]:
@@ -237,40 +234,6 @@ class EFAFit:
         return "\n".join(self._head())
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ParallelAnalysis(ParallelEigenvalues):
-    """Eigenvalues beside those of data without factors, and how many exceed them.
-
-    Attributes
-    ----------
-    observed, simulated, resampled, quantile
-        As in :class:`~dtstat.estimation.parallel.ParallelEigenvalues`.
-    dependence, n_obs
-        The correlations, and the rows behind them.
-    seed
-        The number that repeats the analysis.
-    """
-
-    dependence: DependenceMatrix
-    n_obs: int
-    seed: int
-
-    def summary(self, max_rows: int = 10) -> Summary:
-        """Head lines and the ``max_rows`` largest eigenvalues."""
-        frame = self.to_frame().head(max_rows)
-        frame.columns = [name.replace("_", " ") for name in frame.columns]
-        return Summary(tuple(repr(self).splitlines()), (_number_table("Eigenvalues", frame, 3),))
-
-    def __repr__(self) -> str:
-        count = len(self.simulated.factors)
-        return (
-            f"Parallel analysis: {self.n_factors} factors, {self.n_components} components\n"
-            f"{self.dependence}\n"
-            f"An eigenvalue counts above the {self.quantile:g} quantile of {count} simulated data "
-            f"sets of {self.n_obs} rows (seed {self.seed})"
-        )
-
-
 def fit_efa(
     data: DependenceMatrix | ItemData,
     n_factors: int,
@@ -305,7 +268,7 @@ def fit_efa(
         If there are more factors than the correlations can determine, or items explained without
         error (Heywood cases).
     """
-    matrix, n = _matrix(data, n_obs)
+    matrix, n = correlations(data, n_obs)
     extraction = extract(matrix.values, n_factors, method)
     rotated = rotate(extraction.loadings, rotation)
     rows_of_pairs = matrix.pairwise_n if n_obs is None else None
@@ -314,46 +277,14 @@ def fit_efa(
     return EFAFit(matrix, method, rotation, n, extraction, rotated, indices, notes)
 
 
-def run_parallel_analysis(
-    data: DependenceMatrix | ItemData,
-    n_obs: int | None = None,
-    n_iter: int = 20,
-    quantile: float = 0.95,
-    seed: Seed = None,
-    progress: Progress = None,
-) -> ParallelAnalysis:
-    """Suggest numbers of factors and components (Horn 1965).
-
-    Parameters
-    ----------
-    data, n_obs
-        As in :func:`fit_efa`; the number of rows must be known.
-    n_iter
-        Number of simulated, and of resampled, data sets.
-    quantile
-        Quantile of their eigenvalues that an observed one has to exceed.
-    seed
-        Whole number; None for a fresh one, which the result tells.
-    progress
-        True for a bar, or a function of (done, total).
-    """
-    matrix, n = _matrix(data, n_obs)
-    if n is None:
-        raise InputError(f"`n_obs` must be given with a matrix that has none. {_ROWS}", "n_obs")
-    draws = checks.integer("n_iter", n_iter, 2, "20 are enough to see the number of factors.")
-    q = checks.unit_interval("quantile", quantile, "Usual is 0.95.")
-    number = seed_number(seed)
-    X = data.values if isinstance(data, ItemData) else None
-    found = parallel_eigenvalues(matrix.values, n, X, draws, q, number, progress)
-    return ParallelAnalysis(**vars(found), dependence=matrix, n_obs=n, seed=number)
-
-
-def _matrix(
+def correlations(
     data: DependenceMatrix | ItemData, n_obs: int | None
 ) -> tuple[DependenceMatrix, int | None]:
     """Return the correlations, and the number of rows to count with."""
     matrix = dependence_matrix(data, "pearson") if isinstance(data, ItemData) else data
-    return matrix, matrix.n_obs if n_obs is None else checks.integer("n_obs", n_obs, 3, _ROWS)
+    if n_obs is None:
+        return matrix, matrix.n_obs
+    return matrix, checks.integer("n_obs", n_obs, 3, ROWS_ADVICE)
 
 
 def _warned(
@@ -379,7 +310,8 @@ def _named(names: Sequence[str], marks: BoolArray) -> tuple[str, ...]:
     return tuple(name for name, marked in zip(names, marks, strict=True) if marked)
 
 
-def _number_table(title: str, frame: pd.DataFrame, digits: int) -> Table:
+def number_table(title: str, frame: pd.DataFrame, digits: int) -> Table:
+    """Table of numbers with its row names as first column."""
     named = frame.rename_axis("").reset_index()
     named[""] = named[""].astype(str)
     return Table.from_frame(named, title, digits=digits)

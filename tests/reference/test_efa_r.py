@@ -9,7 +9,8 @@ import pytest
 from dtstat.data import as_items
 from dtstat.dependence import DependenceMatrix
 from dtstat.estimation.rotation import varimax
-from dtstat.results.efa import EFAFit, fit_efa, run_parallel_analysis
+from dtstat.results.efa import EFAFit, fit_efa
+from dtstat.results.parallel import run_parallel_analysis
 
 pytestmark = [pytest.mark.against_r, pytest.mark.usefixtures("require_r")]
 

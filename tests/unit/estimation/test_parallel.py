@@ -16,7 +16,7 @@ from dtstat.estimation.parallel import (
     simulated_eigenvalues,
     suggested_number,
 )
-from dtstat.results.efa import run_parallel_analysis
+from dtstat.results.parallel import run_parallel_analysis
 from dtstat.simulation.seeds import streams
 
 

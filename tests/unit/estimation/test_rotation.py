@@ -5,12 +5,11 @@ import pandas as pd
 import pytest
 
 from dtstat.errors import InputError
+from dtstat.estimation.congruence import compare_solutions, congruence
 from dtstat.estimation.rotation import (
     ROTATIONS,
     arrange,
-    compare_solutions,
     complexity,
-    congruence,
     oblimin,
     promax,
     quartimin,

@@ -1,0 +1,85 @@
+"""The result of a parallel analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dtstat import checks
+from dtstat.data import ItemData
+from dtstat.dependence import DependenceMatrix
+from dtstat.errors import InputError
+from dtstat.estimation.parallel import ParallelEigenvalues, parallel_eigenvalues
+from dtstat.progress import Progress
+from dtstat.report import Summary
+from dtstat.results.efa import ROWS_ADVICE, correlations, number_table
+from dtstat.simulation.seeds import Seed, seed_number
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParallelAnalysis(ParallelEigenvalues):
+    """Eigenvalues beside those of data without factors, and how many exceed them.
+
+    Attributes
+    ----------
+    observed, simulated, resampled, quantile
+        As in :class:`~dtstat.estimation.parallel.ParallelEigenvalues`.
+    dependence, n_obs
+        The correlations, and the rows behind them.
+    seed
+        The number that repeats the analysis.
+    """
+
+    dependence: DependenceMatrix
+    n_obs: int
+    seed: int
+
+    def summary(self, max_rows: int = 10) -> Summary:
+        """Head lines and the ``max_rows`` largest eigenvalues."""
+        frame = self.to_frame().head(max_rows)
+        frame.columns = [name.replace("_", " ") for name in frame.columns]
+        return Summary(tuple(repr(self).splitlines()), (number_table("Eigenvalues", frame, 3),))
+
+    def __repr__(self) -> str:
+        count = len(self.simulated.factors)
+        return (
+            f"Parallel analysis: {self.n_factors} factors, {self.n_components} components\n"
+            f"{self.dependence}\n"
+            f"An eigenvalue counts above the {self.quantile:g} quantile of {count} simulated data "
+            f"sets of {self.n_obs} rows (seed {self.seed})"
+        )
+
+
+def run_parallel_analysis(
+    data: DependenceMatrix | ItemData,
+    n_obs: int | None = None,
+    n_iter: int = 20,
+    quantile: float = 0.95,
+    seed: Seed = None,
+    progress: Progress = None,
+) -> ParallelAnalysis:
+    """Suggest numbers of factors and components (Horn 1965).
+
+    Parameters
+    ----------
+    data, n_obs
+        As in :func:`fit_efa`; the number of rows must be known.
+    n_iter
+        Number of simulated, and of resampled, data sets.
+    quantile
+        Quantile of their eigenvalues that an observed one has to exceed.
+    seed
+        Whole number; None for a fresh one, which the result tells.
+    progress
+        True for a bar, or a function of (done, total).
+    """
+    matrix, n = correlations(data, n_obs)
+    if n is None:
+        raise InputError(
+            f"`n_obs` must be given with a matrix that has none. {ROWS_ADVICE}", "n_obs"
+        )
+    draws = checks.integer("n_iter", n_iter, 2, "20 are enough to see the number of factors.")
+    q = checks.unit_interval("quantile", quantile, "Usual is 0.95.")
+    number = seed_number(seed)
+    X = data.values if isinstance(data, ItemData) else None
+    found = parallel_eigenvalues(matrix.values, n, X, draws, q, number, progress)
+    return ParallelAnalysis(**vars(found), dependence=matrix, n_obs=n, seed=number)
