@@ -7,10 +7,12 @@ DataFrame, an array, the path of a file, or a :class:`DependenceMatrix`.
 """
 
 from dtstat.api import (
+    bartlett_test,
     cfa,
     dependence,
     efa,
     items,
+    kmo,
     parallel_analysis,
     sem,
     solution_path,
@@ -18,7 +20,6 @@ from dtstat.api import (
 from dtstat.data import ItemData, datasets, load_dataset, read_survey
 from dtstat.dependence import DependenceMatrix, measures
 from dtstat.errors import DataWarning, DTError, DTWarning, InputError, MissingExtraError
-from dtstat.estimation.adequacy import bartlett_test, kmo
 from dtstat.estimation.congruence import SolutionComparison, compare_solutions
 from dtstat.estimation.sem import EstimationError, EstimationWarning
 from dtstat.estimation.syntax import ModelSyntaxError

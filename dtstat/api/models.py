@@ -8,11 +8,14 @@ from typing import Any
 
 import pandas as pd
 
-from dtstat.api.path import Data
+from dtstat.api.path import Data, dependence
 from dtstat.data import as_items, read_survey
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError
 from dtstat.estimation import plan
+from dtstat.estimation.adequacy import KMO, BartlettTest
+from dtstat.estimation.adequacy import bartlett_test as sphericity_test
+from dtstat.estimation.adequacy import kmo as sampling_adequacy
 from dtstat.estimation.model import build_model
 from dtstat.estimation.sem import fit_moments
 from dtstat.progress import Progress
@@ -218,6 +221,58 @@ def parallel_analysis(
     """
     given = data if isinstance(data, DependenceMatrix) else as_items(data)
     return run_parallel_analysis(given, n_obs, n_iter, quantile, seed, progress)
+
+
+def kmo(data: Data) -> KMO:
+    """Measure whether the items are fit for factor analysis (Kaiser-Meyer-Olkin).
+
+    Parameters
+    ----------
+    data
+        As in :func:`dtstat.efa`.
+
+    Returns
+    -------
+    KMO
+        ``overall``, and ``per_item`` in the order of the items. Above .8 is good, below .5
+        unacceptable (Kaiser 1974).
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> round(dt.kmo(dt.load_dataset("holzinger_swineford_9")).overall, 2)
+    0.75
+    """
+    matrix = _correlations(data)
+    return sampling_adequacy(matrix.values, matrix.names)
+
+
+def bartlett_test(data: Data) -> BartlettTest:
+    """Test whether the items are correlated at all (Bartlett's test of sphericity).
+
+    Parameters
+    ----------
+    data
+        As in :func:`dtstat.efa`; a matrix must know its ``n_obs``.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> dt.bartlett_test(dt.load_dataset("holzinger_swineford_9")).df
+    36
+    """
+    matrix = _correlations(data)
+    if matrix.n_obs is None:
+        raise InputError(
+            "`data` must say how many rows the matrix rests on. "
+            "Give n_obs to DependenceMatrix.from_matrix.",
+            "data",
+        )
+    return sphericity_test(matrix.values, matrix.n_obs, matrix.names)
+
+
+def _correlations(data: Data) -> DependenceMatrix:
+    return data if isinstance(data, DependenceMatrix) else dependence(data, "pearson")
 
 
 def _mean_structure(wanted: bool | None, gaps: bool) -> bool:

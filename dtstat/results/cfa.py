@@ -17,7 +17,7 @@ from dtstat.estimation.model import Model, Parameter
 from dtstat.estimation.modification import modification_indices
 from dtstat.estimation.normal import Pattern, Sample
 from dtstat.estimation.reliability import reliability
-from dtstat.estimation.scores import factor_scores
+from dtstat.estimation.scores import factor_scores, score_reliability
 from dtstat.estimation.sem import SEMEstimate, Test
 from dtstat.report import Summary
 from dtstat.report.factor_table import FactorTable, factor_table
@@ -240,8 +240,15 @@ class CFAFit:
         return pd.DataFrame(scores, index=rows.index, columns=list(self.estimate.model.latent))
 
     def reliability(self) -> pd.DataFrame:
-        """Reliability of the sum of each factor's items: alpha, omega, ave, n_items."""
-        return reliability(self.estimate)
+        """Alpha, omega and average variance extracted of each factor, and how good its scores are.
+
+        ``score`` is the squared correlation of the regression scores with the factor; NaN for
+        ordered items, which have no such scores here.
+        """
+        table = reliability(self.estimate)
+        known = self.estimate.estimator != "dwls"
+        scores = score_reliability(self.estimate) if known else np.nan
+        return table.assign(score=pd.Series(scores, index=list(self.estimate.model.latent)))
 
     def to_lavaan(self) -> str:
         """Measurement part of the model in lavaan syntax, with labels and fixed values.

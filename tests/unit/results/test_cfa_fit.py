@@ -516,3 +516,23 @@ def test_a_structure_with_names_r_would_not_take():
     plain = dt.cfa(NINE, "f =~ x4 + x5 + x6")
     fit = dt.cfa(data, structure)
     np.testing.assert_allclose(fit.loadings.to_numpy(), plain.loadings.to_numpy(), atol=1e-8)
+
+
+def test_reliability_has_that_of_the_scores():
+    """The regression scores have variance reliability × factor variance in the sample."""
+    fit = dt.cfa(NINE, MODEL)
+    table = fit.reliability()
+    scores = fit.factor_scores(NINE)
+    explained = scores.var(ddof=0) / [
+        fit.estimate.layout.matrices(fit.estimate.theta).Psi[k, k] for k in range(scores.shape[1])
+    ]
+    np.testing.assert_allclose(table["score"], explained.to_numpy(), atol=0.05)
+    assert table["score"].between(0.5, 1).all()
+
+
+def test_adequacy_of_data_and_of_matrices():
+    matrix = dt.dependence(NINE, "pearson")
+    assert dt.kmo(NINE).overall == pytest.approx(dt.kmo(matrix).overall)
+    assert dt.bartlett_test(NINE).chisq == pytest.approx(dt.bartlett_test(matrix).chisq)
+    with pytest.raises(dt.InputError, match="how many rows the matrix rests on"):
+        dt.bartlett_test(dt.DependenceMatrix.from_matrix(matrix.to_frame()))
