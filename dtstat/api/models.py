@@ -262,13 +262,7 @@ def bartlett_test(data: Data) -> BartlettTest:
     36
     """
     matrix = _correlations(data)
-    if matrix.n_obs is None:
-        raise InputError(
-            "`data` must say how many rows the matrix rests on. "
-            "Give n_obs to DependenceMatrix.from_matrix.",
-            "data",
-        )
-    return sphericity_test(matrix.values, matrix.n_obs, matrix.names)
+    return sphericity_test(matrix.values, plan.rows_behind(matrix), matrix.names)
 
 
 def _correlations(data: Data) -> DependenceMatrix:

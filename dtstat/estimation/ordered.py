@@ -28,6 +28,7 @@ from dtstat.estimation.sem import (
     SEMEstimate,
     Test,
     check_identified,
+    require_converged,
     review_solution,
 )
 from dtstat.estimation.starts import starting_values
@@ -159,11 +160,7 @@ def _search(layout: Layout, stats: _Statistics, model: Model, moments: OrdinalMo
 
     starts = starting_values(model, moments.covariances, np.zeros(len(moments.names)))
     found = minimise(objective, information, starts)
-    if not found.converged:
-        raise EstimationError(
-            f"The model did not converge. Tried: {'; '.join(found.tried)}. Check that each factor "
-            "has items that correlate, give starting values with start(), or simplify the model."
-        )
+    require_converged(found)
     return found
 
 

@@ -78,14 +78,19 @@ def moments(matrix: DependenceMatrix, model: Model, estimator: Estimator) -> tup
     """Correlations of the model's items and the number of rows behind them."""
     if estimator != "ml":
         raise checks.refusal("estimator", "'ml' for a matrix", estimator, "The others need rows.")
+    places = [matrix.names.index(name) for name in model.observed]
+    return matrix.values[np.ix_(places, places)], rows_behind(matrix)
+
+
+def rows_behind(matrix: DependenceMatrix) -> int:
+    """Return the number of rows a matrix rests on; refuse one that does not know it."""
     if matrix.n_obs is None:
         raise InputError(
             "`data` must say how many rows the matrix rests on. "
             "Give n_obs to DependenceMatrix.from_matrix.",
             "data",
         )
-    places = [matrix.names.index(name) for name in model.observed]
-    return matrix.values[np.ix_(places, places)], matrix.n_obs
+    return matrix.n_obs
 
 
 def _ordinal_rows(items: ItemData, ordinal: tuple[str, ...]) -> ItemData:

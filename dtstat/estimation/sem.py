@@ -180,16 +180,16 @@ def fit_normal(model: Model, X: FloatArray, estimator: Estimator, n_given: int) 
 
 def fit_moments(model: Model, S: FloatArray, n_obs: int) -> SEMEstimate:
     """Fit by ``ml`` to a covariance or correlation matrix (divisor n) of n_obs rows."""
-    inverse_or_reason(S, model.observed)
+    _require_positive_definite(S)
     sample = complete_sample(S, None, n_obs)
     return _fit_sample(replace(model, mean_structure=False), sample, None, "ml", n_obs)
 
 
-def inverse_or_reason(S: FloatArray, names: tuple[str, ...]) -> None:
+def _require_positive_definite(S: FloatArray) -> None:
     """Refuse a matrix that is not positive definite."""
     if np.linalg.eigvalsh(S)[0] <= 1e-10:
         raise EstimationError(
-            f"The matrix of {len(names)} items is not positive definite, so the likelihood does "
+            f"The matrix of {len(S)} items is not positive definite, so the likelihood does "
             "not exist. Leave out items that others determine, or smooth the matrix."
         )
 
@@ -301,13 +301,18 @@ def _search(
         lambda theta: expected_information(sample, layout, theta),
         starting_values(model, S, mean),
     )
+    require_converged(found)
+    check_identified(expected_information(sample, layout, found.theta), model)
+    return found
+
+
+def require_converged(found: Minimum) -> None:
+    """Refuse a search that did not end at a minimum, and say what was tried."""
     if not found.converged:
         raise EstimationError(
             f"The model did not converge. Tried: {'; '.join(found.tried)}. Check that each factor "
             "has items that correlate, give starting values with start(), or simplify the model."
         )
-    check_identified(expected_information(sample, layout, found.theta), model)
-    return found
 
 
 def check_identified(information: FloatArray, model: Model) -> None:

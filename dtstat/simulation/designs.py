@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dtstat import checks
+from dtstat.arrays import FloatArray
 from dtstat.errors import InputError
-from dtstat.simulation.latent import GRAPHS, FloatArray, equicorrelated, graph_correlations
+from dtstat.simulation.latent import GRAPHS, equicorrelated, graph_correlations
 
 DESIGNS = (*GRAPHS, "clusters", "high_dimensional")
 

@@ -9,14 +9,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from dtstat import checks
+from dtstat.arrays import BoolArray, FloatArray
 from dtstat.errors import InputError
 from dtstat.simulation.designs import find_design
-from dtstat.simulation.latent import MARGINALS, FloatArray, draw_latents
+from dtstat.simulation.latent import MARGINALS, draw_latents
 from dtstat.simulation.maps import Edge, MapsArgument, additive_signal, assign_maps, find_map_set
 from dtstat.simulation.seeds import Seed, seed_number, streams
 from dtstat.simulation.support import (
     SECOND_PARENTS,
-    BoolArray,
     independent_clusters,
     with_cross_loadings,
     without_unique_children,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from dtstat.arrays import FloatArray
 from dtstat.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
 
 # Arrows (from, to) between factors, numbered from 0 in causal order (Figure "sim_dgp").
 GRAPHS: dict[str, tuple[tuple[int, int], ...]] = {

@@ -7,9 +7,9 @@ from itertools import zip_longest
 import numpy as np
 import numpy.typing as npt
 
+from dtstat.arrays import BoolArray
 from dtstat.errors import InputError
 
-BoolArray = npt.NDArray[np.bool_]
 SECOND_PARENTS = ("own", "shared")
 
 

@@ -9,23 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import dtstat as dt
-from dtstat.cli import app, main
+from dtstat.cli import app
 
 NINE = dt.load_dataset("holzinger_swineford_9")
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command in this process; return exit status, output and error output."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dtstat", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture

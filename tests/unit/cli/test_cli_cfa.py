@@ -1,6 +1,5 @@
 import json
 import shlex
-import sys
 
 import numpy as np
 import pandas as pd
@@ -8,25 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 import dtstat as dt
-from dtstat.cli import app, main
+from dtstat.cli import app
 
 MODEL = "visual =~ x1 + x2 + x3\nspeed =~ x7 + x8 + x9\n"
 NINE = dt.load_dataset("holzinger_swineford_9")
 BY_NAME = ("cfa", "holzinger_swineford_9")
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command in this process; return exit status, output and error output."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dtstat", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture
