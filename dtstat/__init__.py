@@ -19,9 +19,16 @@ from dtstat.api import (
 )
 from dtstat.data import ItemData, datasets, load_dataset, read_survey
 from dtstat.dependence import DependenceMatrix, measures
-from dtstat.errors import DataWarning, DTError, DTWarning, InputError, MissingExtraError
+from dtstat.errors import (
+    DataWarning,
+    DTError,
+    DTWarning,
+    EstimationError,
+    EstimationWarning,
+    InputError,
+    MissingExtraError,
+)
 from dtstat.estimation.congruence import SolutionComparison, compare_solutions
-from dtstat.estimation.sem import EstimationError, EstimationWarning
 from dtstat.estimation.syntax import ModelSyntaxError
 from dtstat.results import CFAFit, EFAFit, ParallelAnalysis, SolutionPath, load
 from dtstat.simulation import Simulation, simulate

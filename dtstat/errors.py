@@ -42,12 +42,20 @@ class MissingExtraError(DTError, ImportError):
         )
 
 
+class EstimationError(DTError):
+    """A model cannot be fitted to these data."""
+
+
 class DTWarning(UserWarning):
     """Base class of every warning dtstat gives."""
 
 
 class DataWarning(DTWarning):
     """The data can be used, but probably not as the user meant."""
+
+
+class EstimationWarning(DTWarning):
+    """A model was fitted, but its solution needs attention."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -18,19 +18,16 @@ import numpy as np
 
 from dtstat.arrays import FloatArray, IntArray
 from dtstat.data import ItemData
-from dtstat.errors import InputError
+from dtstat.errors import EstimationError, InputError
 from dtstat.estimation.matrices import Layout
 from dtstat.estimation.model import Model, Parameter, Place
 from dtstat.estimation.ordinal_moments import OrdinalMoments, ordinal_moments
 from dtstat.estimation.scoring import Minimum, minimise
 from dtstat.estimation.sem import (
-    EstimationError,
     SEMEstimate,
     Test,
-    check_identified,
-    require_converged,
-    review_solution,
 )
+from dtstat.estimation.soundness import check_identified, require_converged, review_solution
 from dtstat.estimation.starts import starting_values
 
 

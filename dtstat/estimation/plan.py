@@ -13,11 +13,15 @@ from dtstat.data import ItemData, as_items
 from dtstat.data.items import check_usable
 from dtstat.data.kinds import ItemKind
 from dtstat.dependence import DependenceMatrix
-from dtstat.errors import InputError
+from dtstat.errors import EstimationWarning, InputError
 from dtstat.estimation.model import Model
 from dtstat.estimation.ordered import fit_ordered
 from dtstat.estimation.rows import usable_rows
-from dtstat.estimation.sem import EstimationWarning, Estimator, SEMEstimate, fit_normal
+from dtstat.estimation.sem import (
+    Estimator,
+    SEMEstimate,
+    fit_normal,
+)
 
 
 def wanted_ordered(ordered: object) -> bool | tuple[str, ...]:

@@ -9,8 +9,7 @@ import pandas as pd
 
 from dtstat.arrays import FloatArray
 from dtstat.data import ItemData
-from dtstat.errors import InputError
-from dtstat.estimation.sem import EstimationError
+from dtstat.errors import EstimationError, InputError
 
 _PERFECT = 1e-10  # distance of a correlation from 1, or of an eigenvalue from 0, that is rounding
 _MOST_NAMES = 6  # listed in a message

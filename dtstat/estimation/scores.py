@@ -22,9 +22,11 @@ import numpy as np
 
 from dtstat import checks
 from dtstat.arrays import BoolArray, FloatArray
-from dtstat.errors import InputError
+from dtstat.errors import EstimationError, InputError
 from dtstat.estimation.matrices import NotPositiveDefiniteError, inverse
-from dtstat.estimation.sem import EstimationError, SEMEstimate
+from dtstat.estimation.sem import (
+    SEMEstimate,
+)
 
 METHODS = ("regression", "Bartlett")
 

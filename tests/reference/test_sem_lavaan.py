@@ -13,11 +13,14 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
+from dtstat.errors import EstimationError, EstimationWarning
 from dtstat.estimation.fitmeasures import fit_measures
 from dtstat.estimation.model import build_model
 from dtstat.estimation.modification import modification_indices
 from dtstat.estimation.ordered import fit_ordered
-from dtstat.estimation.sem import EstimationError, EstimationWarning, fit_normal
+from dtstat.estimation.sem import (
+    fit_normal,
+)
 from dtstat.estimation.standardized import standardized, standardized_table
 
 sys.path.insert(0, str(Path(__file__).parent))

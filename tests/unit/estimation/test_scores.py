@@ -9,10 +9,13 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.errors import InputError
+from dtstat.errors import EstimationError, InputError
 from dtstat.estimation.model import build_model
 from dtstat.estimation.scores import factor_scores, measurement, score_reliability
-from dtstat.estimation.sem import EstimationError, SEMEstimate, fit_normal
+from dtstat.estimation.sem import (
+    SEMEstimate,
+    fit_normal,
+)
 
 ROUNDING_TOL = 1e-9
 # Two searches for the same maximum end within about 1e-6 of each other.

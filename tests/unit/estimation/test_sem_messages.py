@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from dtstat.data import as_items
-from dtstat.errors import DTError, DTWarning, InputError
+from dtstat.errors import DTError, DTWarning, EstimationError, EstimationWarning, InputError
 from dtstat.estimation.fitmeasures import fit_measures
 from dtstat.estimation.model import build_model
 from dtstat.estimation.ordered import fit_ordered
-from dtstat.estimation.sem import EstimationError, EstimationWarning, fit_normal
+from dtstat.estimation.sem import (
+    fit_normal,
+)
 
 ITEMS = tuple(f"x{k}" for k in range(1, 9))
 SEARCHES = "start 1, Fisher scoring; start 1, L-BFGS, then scoring; start 2, Fisher scoring"
