@@ -1,9 +1,11 @@
 #!/bin/sh
 # Install R and the R packages that serve as references, from Debian's packages, if they are not
 # there. Where that is not possible, say what to do; tests that need R then fail and say so.
+#
+#   sh tools/install_r.sh [PACKAGE ...]    more R packages besides, by their names in R
 set -eu
 
-packages="psych psychTools lavaan pcaPP energy GPArotation reticulate"
+packages="psych psychTools lavaan pcaPP energy GPArotation reticulate${*:+ $*}"
 
 missing() {
     command -v Rscript >/dev/null 2>&1 || { echo "R"; return; }

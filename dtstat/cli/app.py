@@ -1,0 +1,60 @@
+"""The program ``dtstat``: its commands, and how it ends."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+
+from dtstat.cli.lists import datasets, measures
+from dtstat.cli.models import cfa
+from dtstat.cli.path import path
+from dtstat.cli.simulate import simulate
+from dtstat.errors import DTError, DTWarning
+from dtstat.version import __version__
+
+app = typer.Typer(
+    name="dtstat",
+    help="Find the latent structure behind survey items by dependence thresholding.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for command in (path, cfa, simulate, measures, datasets):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line; bad input ends with one sentence and exit status 2."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DTWarning)
+        try:
+            app(standalone_mode=True)
+        except DTError as error:
+            typer.echo(f"dtstat: {error}", err=True)
+            sys.exit(2)
+        finally:
+            for warning in caught:
+                if issubclass(warning.category, DTWarning):
+                    typer.echo(f"dtstat: warning: {warning.message}", err=True)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dtstat {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options of the program itself, before any command."""

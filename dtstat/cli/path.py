@@ -1,0 +1,117 @@
+"""``dtstat path``: every structure that thresholding can produce."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import dtstat
+from dtstat import checks
+from dtstat.cli import options
+from dtstat.cli.output import check_writable, write_json
+
+
+def path(
+    file: options.File,
+    matrix: options.IsMatrix = False,
+    n_obs: options.NObs = None,
+    measure: options.MeasureName = None,
+    thresholds: options.ThresholdsText = "exact",
+    min_children: options.MinChildren = 3,
+    missing: options.MissingRows = None,
+    columns: options.Columns = None,
+    missing_codes: options.MissingCodes = None,
+    at: Annotated[
+        float | None, typer.Option(help="Print the structure at this threshold instead.")
+    ] = None,
+    structures: Annotated[
+        int, typer.Option(min=0, help="Print so many structures in full, the best by --by.")
+    ] = 0,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="What --structures prefers: width (of the interval of thresholds) or factors (how "
+            "many)."
+        ),
+    ] = "width",
+    rows: Annotated[int, typer.Option(min=0, help="Rows of each printed table.")] = 20,
+    csv: Annotated[Path | None, typer.Option(help="Write all candidates to this file.")] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Write all candidates, with their items, to this file."),
+    ] = None,
+) -> None:
+    """Find every factor structure that thresholding the dependence matrix can produce.
+
+    Two items are joined when their dependence exceeds a threshold; groups of items that are all
+    joined, with at least one item of their own, are factors. A low threshold gives few broad
+    factors; raising it splits them into narrower ones, then drops items until none is left. This
+    command shows all structures, and for how wide a range of thresholds each lasts. What lasts
+    long does not hinge on the choice of threshold.
+
+    Example: dtstat path holzinger_swineford_26 --structures 3 --by factors
+    """
+    check_writable(csv, json_file)
+    wanted = options.parse_thresholds(thresholds)
+    result = dtstat.solution_path(
+        options.answers_or_matrix(
+            file,
+            matrix=matrix,
+            n_obs=n_obs,
+            measure=measure,
+            missing=missing,
+            columns=columns,
+            missing_codes=missing_codes,
+        ),
+        measure="spearman" if measure is None else measure,
+        thresholds=wanted,
+        min_children=min_children,
+        missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
+        progress=sys.stderr.isatty(),
+    )
+    if at is not None:
+        typer.echo(repr(result.at(at)))
+    else:
+        typer.echo(repr(result.summary(max_rows=rows)))
+        _print_structures(result, structures, by)
+    if csv is not None:
+        result.to_frame().to_csv(csv, index=False)
+    if json_file is not None:
+        call = {
+            "command": "path",
+            "file": file,
+            "matrix": matrix,
+            "n_obs": n_obs,
+            "measure": result.dependence.measure,
+            "thresholds": wanted,
+            "min_children": min_children,
+            "missing": missing or (None if matrix else "pairwise"),
+            "columns": options.split_names(columns),
+            "missing_codes": options.split_names(missing_codes),
+        }
+        write_json(json_file, call, {"candidates": _as_json(result)})
+
+
+_PREFERENCES: dict[str, Callable[[dtstat.Candidate], tuple[float, ...]]] = {
+    "width": lambda c: (c.persistence,),
+    "factors": lambda c: (c.n_factors, c.persistence),
+}
+
+
+def _print_structures(result: dtstat.SolutionPath, count: int, by: str) -> None:
+    preference = _PREFERENCES[checks.choice("by", by, _PREFERENCES)]
+    best = sorted(result.candidates, key=preference, reverse=True)[:count]
+    for candidate in sorted(best, key=lambda c: c.tau_low):
+        low, high = candidate.tau_low, candidate.tau_high
+        typer.echo(f"\nThresholds {low:.3f} to {high:.3f}\n{candidate.structure}")
+
+
+def _as_json(result: dtstat.SolutionPath) -> list[dict[str, object]]:
+    return [
+        {"intervals": candidate.intervals, "factors": candidate.structure.to_keys()}
+        for candidate in result.candidates
+    ]
