@@ -54,6 +54,6 @@ def degrees_of_freedom(estimate: FactorEstimate) -> int:
 
 
 def effective_rows(R: FloatArray, estimate: FactorEstimate, n_obs: int) -> float:
-    """Number of rows that ``n_obs`` rows are worth as evidence about this model."""
+    """Count what ``n_obs`` rows are worth as evidence about this model."""
     df, G = degrees_of_freedom(estimate), discrepancy(R, estimate)
     return float(n_obs) if df <= 0 or df >= n_obs * G else df / G

@@ -45,7 +45,7 @@ def information(
 
 
 def price_of_edge(criterion: str, p: int, n: float) -> float:
-    """What one more loading costs."""
+    """Return what one more loading costs."""
     searched = 2 * math.log(p) if criterion == "ebic" else 0.0
     return _rest(criterion, n) + searched
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from dtstat.structure.cover import covers
 from dtstat.structure.path import Candidate
 
 SEARCHES = ("barcode", "threshold")
-_ALWAYS = 10  # candidates fitted in full before any is screened out
+_ALWAYS = 4  # candidates fitted in full before any is screened out
 _CAUTION = 2.0  # times the largest gain seen that a full fit may bring
 
 
@@ -60,10 +60,13 @@ class Outcome:
     n_effective: float
 
 
-Propose = Callable[[float], Iterable[Proposal]]
-
-
-def search_barcode(evaluator: Evaluator, barcode: Barcode, rules: Rules) -> Outcome:
+def search_barcode(
+    evaluator: Evaluator,
+    barcode: Barcode,
+    rules: Rules,
+    progress: Progress = None,
+    screen: bool = True,
+) -> Outcome:
     """Choose cliques from the pool of all thresholds, each factor at its own.
 
     Covers of the items by cliques are completed by attaching what is left, fitted and compared;
@@ -77,17 +80,15 @@ def search_barcode(evaluator: Evaluator, barcode: Barcode, rules: Rules) -> Outc
         The pool.
     rules
         Criterion, size of factors, what to do with items of no clique.
+    progress
+        True for a bar, or a function of (done, total).
+    screen
+        Whether candidates that cannot win, by a quick look at all, are spared a full fit.
     """
-    cores = [*covers(barcode)]
-
-    def propose(n: float) -> Iterator[Proposal]:
-        yield nothing(evaluator.n_items)
-        for core in cores:
-            yield complete(evaluator, core, rules, n, "barcode")
+    cores = [(core, "barcode") for core in covers(barcode)]
 
     def improve(n: float) -> None:
-        for proposal in propose(n):
-            evaluator.fit(proposal)
+        _fit_all(evaluator, cores, rules, n, progress, screen)
         best = evaluator.best(rules.criterion, n)
         merge_while_better(evaluator, best, rules.criterion, n)
 
@@ -105,28 +106,15 @@ def search_threshold(
 
     Parameters
     ----------
-    evaluator, rules
+    evaluator, rules, progress, screen
         As in :func:`search_barcode`.
     candidates
         The solution path.
-    progress
-        True for a bar, or a function of (done, total).
-    screen
-        Whether candidates that cannot win, by a quick look at all, are spared a full fit.
     """
-    cores = [
-        (candidate.structure.support, f"threshold {candidate.tau_low:.3f}")
-        for candidate in candidates
-    ]
+    cores = [(one.structure.support, f"threshold {one.tau_low:.3f}") for one in candidates]
 
     def improve(n: float) -> None:
-        evaluator.fit(nothing(evaluator.n_items))
-        proposals = [complete(evaluator, core, rules, n, origin) for core, origin in cores]
-        if screen:
-            _fit_promising(evaluator, proposals, rules.criterion, n, progress)
-        else:
-            for proposal in track(proposals, progress, "candidates"):
-                evaluator.fit(proposal)
+        _fit_all(evaluator, cores, rules, n, progress, screen)
 
     return _settle(evaluator, rules, improve)
 
@@ -161,24 +149,38 @@ def _settle(evaluator: Evaluator, rules: Rules, improve: Callable[[float], None]
         n = worth
 
 
-def _fit_promising(
+def _fit_all(
     evaluator: Evaluator,
-    proposals: list[Proposal],
-    criterion: str,
+    cores: Iterable[tuple[BoolArray, str]],
+    rules: Rules,
     n: float,
     progress: Progress,
+    screen: bool,
 ) -> None:
-    """Fit in the order of a quick look, and stop when no other can win.
+    """Complete and fit all sets of cliques that may win, and the model without factors."""
+    evaluator.fit(nothing(evaluator.n_items))
+    proposals = (complete(evaluator, core, rules, n, origin) for core, origin in cores)
+    distinct = list({proposal.key: proposal for proposal in proposals}.values())
+    if screen and len(distinct) > _ALWAYS:
+        _fit_promising(evaluator, distinct, rules.criterion, n, progress)
+    else:
+        for proposal in track(distinct, progress, "fitting"):
+            evaluator.fit(proposal)
+
+
+def _fit_promising(
+    evaluator: Evaluator, proposals: list[Proposal], criterion: str, n: float, progress: Progress
+) -> None:
+    """Fit in the order of a quick look, and pass over those that cannot win.
 
     A quick fit has a likelihood at most that of the full one, so its cost is too high, by a gain
     that is seen wherever both are known. A candidate is passed over if twice the largest gain
     would not make it the best; a test checks that the winner is never lost.
     """
-    distinct = {proposal.key: proposal for proposal in proposals}.values()
-    looks = [evaluator.glance(one) for one in track(distinct, progress, "looking", len(distinct))]
+    looks = [evaluator.glance(one) for one in track(proposals, progress, "looking")]
     looks.sort(key=lambda look: look.cost(criterion, n))
     largest_gain, best = 0.0, np.inf
-    for rank, look in enumerate(track(looks, progress, "fitting", len(looks))):
+    for rank, look in enumerate(track(looks, progress, "fitting")):
         rough = look.cost(criterion, n)
         if rank >= _ALWAYS and rough - _CAUTION * largest_gain > best:
             continue
