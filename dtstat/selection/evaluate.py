@@ -84,6 +84,7 @@ class Evaluator:
         self.R, self.n_obs = R, n_obs
         self.strength = np.abs(R)
         self._fitted: dict[frozenset[bytes], Fitted] = {}
+        self._glanced: dict[frozenset[bytes], Fitted] = {}
         self._blocks: dict[tuple[bytes, int], float] = {}
 
     @property
@@ -96,6 +97,11 @@ class Evaluator:
         """Everything fitted so far, in that order."""
         return tuple(self._fitted.values())
 
+    @property
+    def passed_over(self) -> tuple[Fitted, ...]:
+        """What was only glanced at: its costs are upper bounds."""
+        return tuple(look for key, look in self._glanced.items() if key not in self._fitted)
+
     def fit(self, proposal: Proposal) -> Fitted:
         """Fit a structure, or return the fit it had."""
         key = proposal.key
@@ -106,8 +112,13 @@ class Evaluator:
 
     def glance(self, proposal: Proposal) -> Fitted:
         """Fit by a few steps only: a likelihood not above that of :meth:`fit`."""
-        estimate = fit_factors(self.R, self.n_obs, proposal.support, max_iterations=_QUICK_STEPS)
-        return Fitted(proposal, estimate, self.n_obs)
+        key = proposal.key
+        if key not in self._glanced:
+            estimate = fit_factors(
+                self.R, self.n_obs, proposal.support, max_iterations=_QUICK_STEPS
+            )
+            self._glanced[key] = Fitted(proposal, estimate, self.n_obs)
+        return self._glanced[key]
 
     def block_log_likelihood(self, items: IntArray, support: BoolArray) -> float:
         """Log-likelihood per row of a model of some items alone."""

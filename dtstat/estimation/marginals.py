@@ -1,0 +1,53 @@
+"""Answers as normal scores: the margins of a Gaussian copula.
+
+Answer a of an item becomes Φ⁻¹(P(X < a) + ½ P(X = a)), with P the shares in the data the margins
+were learnt from, scaled to variance 1. Answers in between are interpolated, beyond the range the
+nearest counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dtstat.arrays import FloatArray, IntArray
+
+_MOST_KNOTS = 257  # distinct answers kept of an item; more would store the data
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """For each of p items some of its answers, rising, and their normal scores."""
+
+    answers: tuple[FloatArray, ...]
+    scores: tuple[FloatArray, ...]
+
+    def normal_scores(self, X: FloatArray) -> FloatArray:
+        """(n, p) scores of rows of answers; NaN stays NaN."""
+        columns = [
+            np.where(np.isnan(x), np.nan, np.interp(x, answers, scores))
+            for x, answers, scores in zip(X.T, self.answers, self.scores, strict=True)
+        ]
+        return np.column_stack(columns)
+
+
+def learn_marginals(X: FloatArray) -> Marginals:
+    """Learn the margins of (n, p) answers, NaN for missing ones; every item must vary."""
+    learnt = [_margin(x[~np.isnan(x)]) for x in X.T]
+    return Marginals(tuple(a for a, _ in learnt), tuple(s for _, s in learnt))
+
+
+def _margin(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    from scipy.special import ndtri
+
+    answers, counts = np.unique(x, return_counts=True)
+    scores = ndtri((np.cumsum(counts) - counts / 2) / len(x))
+    scores = scores / np.sqrt(counts @ scores**2 / len(x))
+    kept = _spread(len(answers))
+    return answers[kept], scores[kept]
+
+
+def _spread(count: int) -> IntArray:
+    """Return positions of all answers, or of so many evenly spread ones, both ends included."""
+    return np.unique(np.linspace(0, count - 1, min(count, _MOST_KNOTS)).round().astype(np.int64))
