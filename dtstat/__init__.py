@@ -2,7 +2,7 @@
 
     items → dependence matrix → solution path → candidate structures → fitted model
 
-Start with :func:`solution_path`; fit a structure with :func:`cfa`. Every function takes a
+Start with :func:`fit`; see all structures with :func:`solution_path`. Every function takes a
 DataFrame, an array, the path of a file, or a :class:`DependenceMatrix`.
 """
 
@@ -11,6 +11,7 @@ from dtstat.api import (
     cfa,
     dependence,
     efa,
+    fit,
     items,
     kmo,
     parallel_analysis,
@@ -30,7 +31,7 @@ from dtstat.errors import (
 )
 from dtstat.estimation.congruence import SolutionComparison, compare_solutions
 from dtstat.estimation.syntax import ModelSyntaxError
-from dtstat.results import CFAFit, EFAFit, ParallelAnalysis, SolutionPath, load
+from dtstat.results import CFAFit, DTFit, EFAFit, ParallelAnalysis, SolutionPath, load
 from dtstat.simulation import Simulation, simulate
 from dtstat.structure import (
     Barcode,
@@ -48,6 +49,7 @@ __all__ = [
     "Candidate",
     "Comparison",
     "DTError",
+    "DTFit",
     "DTWarning",
     "DataWarning",
     "DependenceMatrix",
@@ -70,6 +72,7 @@ __all__ = [
     "datasets",
     "dependence",
     "efa",
+    "fit",
     "independent_maximal_cliques",
     "items",
     "kmo",

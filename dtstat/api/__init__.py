@@ -1,5 +1,6 @@
 """The functions users call: check the arguments, run, return a result."""
 
+from dtstat.api.fit import fit
 from dtstat.api.models import bartlett_test, cfa, efa, kmo, parallel_analysis, sem
 from dtstat.api.path import dependence, items, solution_path
 
@@ -8,6 +9,7 @@ __all__ = [
     "cfa",
     "dependence",
     "efa",
+    "fit",
     "items",
     "kmo",
     "parallel_analysis",

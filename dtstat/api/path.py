@@ -25,7 +25,6 @@ Data = pd.DataFrame | npt.ArrayLike | str | os.PathLike[str] | ItemData | Depend
 Thresholds = Literal["exact"] | int | Iterable[float]
 
 _GRID = "The paper uses 50, spaced evenly on [0, 1]."
-_CHILDREN = "A single item is not a factor."
 
 
 def items(data: Any, kinds: Any = None) -> ItemData:
@@ -101,7 +100,7 @@ def dependence(
     """
     if isinstance(data, DependenceMatrix):
         return data
-    return dependence_matrix(as_items(data), measure, missing, _jobs(n_jobs), progress)
+    return dependence_matrix(as_items(data), measure, missing, check_jobs(n_jobs), progress)
 
 
 def solution_path(
@@ -154,14 +153,20 @@ def solution_path(
       F2: x7 x8 x9
       in no factor: x1 x2 x3
     """
-    wanted = _thresholds(thresholds)
-    smallest = checks.integer("min_children", min_children, 2, _CHILDREN)
+    wanted = check_thresholds(thresholds)
+    smallest = check_children(min_children)
     matrix = dependence(data, measure, missing, n_jobs, progress)
     bars = barcode(matrix.values, matrix.names, smallest)
     return SolutionPath(matrix, candidates(bars, wanted), smallest, wanted, bars)
 
 
-def _thresholds(thresholds: Thresholds) -> FloatArray | None:
+def check_children(min_children: object) -> int:
+    """Return the fewest items of a factor."""
+    return checks.integer("min_children", min_children, 2, "A single item is not a factor.")
+
+
+def check_thresholds(thresholds: Thresholds) -> FloatArray | None:
+    """Return the thresholds to visit, rising; None for all there are."""
     if isinstance(thresholds, str):
         if thresholds == "exact":
             return None
@@ -195,7 +200,8 @@ def _thresholds(thresholds: Thresholds) -> FloatArray | None:
     return values
 
 
-def _jobs(n_jobs: object) -> int:
+def check_jobs(n_jobs: object) -> int:
+    """Return a number of threads."""
     advice = "Give a number of threads, or -1 for all cores."
     jobs = checks.integer("n_jobs", n_jobs, -1, advice)
     if jobs == 0:

@@ -99,14 +99,20 @@ class ItemData:
             tuple(self.levels[k] for k in places),
         )
 
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> ItemData:
+        """Keep some rows, given by positions or marks.
+
+        As with :meth:`complete_rows`, call :func:`check_usable` before computing with the result.
+        """
+        return _with_levels(self.values[rows], self.names, self.kinds)
+
     def complete_rows(self) -> ItemData:
         """Keep the rows without any missing answer (listwise deletion).
 
         Kinds stay; levels are those that are left. Call :func:`check_usable` before computing
         with the result, for an item may have become constant.
         """
-        complete = ~np.isnan(self.values).any(axis=1)
-        return _with_levels(self.values[complete], self.names, self.kinds)
+        return self.take(np.flatnonzero(~np.isnan(self.values).any(axis=1)))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the answers as a new DataFrame."""

@@ -17,7 +17,7 @@ from dtstat.estimation.factor_ml import FactorLikelihood, maximise
 _NEGATIVE = -1e-8  # an eigenvalue below is negative by more than rounding
 _LEAST_EIGENVALUE = 1e-6  # what it is raised to
 
-_BRIDGES: dict[str, Callable[[FloatArray], FloatArray]] = {
+BRIDGES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "spearman": lambda r: 2 * np.sin(np.pi / 6 * r),
     "kendall": lambda r: np.sin(np.pi / 2 * r),
     "pearson": np.copy,
@@ -35,6 +35,8 @@ class LatentCorrelations:
     ----------
     R
         (p, p) correlations, positive semidefinite, 1 on the diagonal; read-only.
+    measure
+        What they were computed from.
     n_obs
         Number of rows they were computed from; None if unknown.
     smoothed
@@ -44,6 +46,7 @@ class LatentCorrelations:
     """
 
     R: FloatArray
+    measure: str
     n_obs: int | None
     smoothed: bool
     smallest_eigenvalue: float
@@ -96,11 +99,11 @@ def latent_correlations(dependence: DependenceMatrix) -> LatentCorrelations:
     >>> latent_correlations(tau).R.round(3).tolist()
     [[1.0, 0.5], [0.5, 1.0]]
     """
-    bridge = _BRIDGES.get(dependence.measure)
+    bridge = BRIDGES.get(dependence.measure)
     if bridge is None:
         raise InputError(
             f"`data` is a matrix of the measure '{dependence.measure}', which has no latent "
-            f"correlation. Give the data, or a matrix of one of: {', '.join(_BRIDGES)}.",
+            f"correlation. Give the data, or a matrix of one of: {', '.join(BRIDGES)}.",
             "data",
         )
     R = bridge(dependence.values)
@@ -116,7 +119,7 @@ def latent_correlations(dependence: DependenceMatrix) -> LatentCorrelations:
             EstimationWarning,
             stacklevel=2,
         )
-    return LatentCorrelations(R, dependence.n_obs, smoothed, smallest)
+    return LatentCorrelations(R, dependence.measure, dependence.n_obs, smoothed, smallest)
 
 
 def _raised(R: FloatArray) -> FloatArray:

@@ -23,11 +23,11 @@ def fit_measures(estimate: SEMEstimate) -> dict[str, float]:
     measures = {"npar": float(estimate.model.n_free)}
     measures |= {"fmin": estimate.test.chisq / (2 * estimate.n_obs)}
     measures |= _tests(estimate)
-    measures |= _incremental(estimate.test, estimate.baseline)
+    measures |= incremental_indices(estimate.test, estimate.baseline)
     if estimate.robust:
         measures |= _robust_incremental(estimate)
     measures |= _likelihood(estimate)
-    measures |= _rmsea(estimate.test.chisq, estimate.test.df, _rows(estimate), "")
+    measures |= rmsea_measures(estimate.test.chisq, estimate.test.df, _rows(estimate), "")
     if estimate.robust:
         measures |= _robust_rmsea(estimate)
     measures |= _residual_size(estimate)
@@ -41,7 +41,8 @@ def _rows(estimate: SEMEstimate) -> int:
     return estimate.n_obs - (estimate.estimator == "dwls")
 
 
-def _p_value(chisq: float, df: float) -> float:
+def p_value(chisq: float, df: float) -> float:
+    """Probability of so large a statistic if the model is right; NaN without degrees of freedom."""
     from scipy.special import chdtrc
 
     return float(chdtrc(df, chisq)) if df > 0 else math.nan
@@ -53,19 +54,19 @@ def _tests(estimate: SEMEstimate) -> dict[str, float]:
         measures |= {
             f"{prefix}chisq": test.chisq,
             f"{prefix}df": float(test.df),
-            f"{prefix}pvalue": _p_value(test.chisq, test.df),
+            f"{prefix}pvalue": p_value(test.chisq, test.df),
         }
         if estimate.robust:
             measures |= {
                 f"{prefix}chisq.scaled": test.scaled,
                 f"{prefix}df.scaled": float(test.df),
-                f"{prefix}pvalue.scaled": _p_value(test.scaled, test.df),
+                f"{prefix}pvalue.scaled": p_value(test.scaled, test.df),
                 f"{prefix}chisq.scaling.factor": test.scaling,
             }
     return measures
 
 
-def _incremental(test: Test, baseline: Test) -> dict[str, float]:
+def incremental_indices(test: Test, baseline: Test) -> dict[str, float]:
     """Fit relative to the baseline; with t, d of the model and b, e of the baseline."""
     t, d, b, e = test.chisq, test.df, baseline.chisq, baseline.df
     cfi, tli = _cfi(t - d, b - e), _tli(t, d, b, e)
@@ -128,7 +129,9 @@ def _likelihood(estimate: SEMEstimate) -> dict[str, float]:
     }
 
 
-def _rmsea(chisq: float, df: float, n: int, suffix: str, scale: float = 1.0) -> dict[str, float]:
+def rmsea_measures(
+    chisq: float, df: float, n: int, suffix: str = "", scale: float = 1.0
+) -> dict[str, float]:
     """RMSEA with its interval (Steiger 1990); ``scale`` c turns the scaled into the robust one."""
     lower, upper = rmsea_interval(chisq, df, n, scale)
     return {
@@ -176,11 +179,11 @@ def _noncentrality(chisq: float, df: float, p: float) -> float:
 def _robust_rmsea(estimate: SEMEstimate) -> dict[str, float]:
     test, n = estimate.test, _rows(estimate)
     if estimate.estimator == "mlr":  # the statistic has mean scaling · df if the model is right
-        measures = _rmsea(test.chisq, test.scaling * test.df, n, ".scaled")
+        measures = rmsea_measures(test.chisq, test.scaling * test.df, n, ".scaled")
     else:
-        measures = _rmsea(test.scaled, test.df, n, ".scaled")
+        measures = rmsea_measures(test.scaled, test.df, n, ".scaled")
     if _robust_indices_known(estimate):
-        measures |= _rmsea(test.scaled, test.df, n, ".robust", test.scaling)
+        measures |= rmsea_measures(test.scaled, test.df, n, ".robust", test.scaling)
     return measures
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from dtstat.arrays import FloatArray, IntArray
 
+_FAR = 1e3  # standard deviations within which standardising is linear
 _MOST_KNOTS = 257  # distinct answers kept of an item; more would store the data
 
 
@@ -36,6 +37,14 @@ def learn_marginals(X: FloatArray) -> Marginals:
     """Learn the margins of (n, p) answers, NaN for missing ones; every item must vary."""
     learnt = [_margin(x[~np.isnan(x)]) for x in X.T]
     return Marginals(tuple(a for a, _ in learnt), tuple(s for _, s in learnt))
+
+
+def linear_marginals(X: FloatArray) -> Marginals:
+    """Margins that only standardise: mean 0 and variance 1."""
+    mean, sd = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
+    ends = np.array([-_FAR, _FAR])
+    answers = tuple(m + s * ends for m, s in zip(mean, sd, strict=True))
+    return Marginals(answers, tuple(ends for _ in answers))
 
 
 def _margin(x: FloatArray) -> tuple[FloatArray, FloatArray]:

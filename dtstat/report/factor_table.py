@@ -63,6 +63,8 @@ def factor_table(
     cutoff: float = 0.3,
     sort: bool = True,
     head: tuple[str, ...] = (),
+    marks: pd.Series[str] | None = None,
+    notes: tuple[str, ...] = (),
 ) -> FactorTable:
     """Lay out a loading matrix.
 
@@ -80,6 +82,10 @@ def factor_table(
         Whether to group items by their strongest factor, the strongest first.
     head
         Lines above everything.
+    marks
+        Signs put behind the names of items.
+    notes
+        Lines below the loadings, such as what the signs mean.
     """
     table = _loading_frame(loadings, uniquenesses)
     order = _order(loadings) if sort else list(range(len(table)))
@@ -87,9 +93,15 @@ def factor_table(
     table = table.iloc[order]
     table[factors] = table[factors].where(table[factors].abs() >= cutoff)
     shown = table if sort else table.drop(columns="item")
+    if marks is not None:
+        signs = marks.loc[table.index]
+        shown = shown.set_axis([f"{a}{b}" for a, b in zip(signs.index, signs, strict=True)])
     variance = _variance_frame(loadings, correlations)
     complexity = f"Mean item complexity = {table['com'].mean():.1f}"
-    tables: list[Table] = [_compact(shown, _TITLE, (complexity,)), _compact(variance, _EXPLAINED)]
+    tables: list[Table] = [
+        _compact(shown, _TITLE, (complexity, *notes)),
+        _compact(variance, _EXPLAINED),
+    ]
     if len(factors) > 1:
         tables.append(_compact(correlations, "With factor correlations of"))
     return FactorTable(head, tuple(tables), table, variance, correlations)
@@ -101,7 +113,7 @@ def _loading_frame(loadings: pd.DataFrame, uniquenesses: pd.Series[float]) -> pd
     table = loadings.copy()
     table.insert(0, "item", np.arange(1, len(table) + 1))
     with np.errstate(invalid="ignore"):
-        complexity = squared.sum(axis=1) ** 2 / (squared**2).sum(axis=1)
+        complexity = squared.sum(axis=1) ** 2 / (squared**2).sum(axis=1)  # NaN: no loading
     return table.assign(h2=1 - u2, u2=u2, com=complexity)
 
 

@@ -2,8 +2,9 @@
 
 from dtstat.results.cfa import CFAFit, SEMCall
 from dtstat.results.efa import EFAFit
+from dtstat.results.fit import DTFit
 from dtstat.results.parallel import ParallelAnalysis
 from dtstat.results.path import SolutionPath
 from dtstat.results.serialize import load
 
-__all__ = ["CFAFit", "EFAFit", "ParallelAnalysis", "SEMCall", "SolutionPath", "load"]
+__all__ = ["CFAFit", "DTFit", "EFAFit", "ParallelAnalysis", "SEMCall", "SolutionPath", "load"]

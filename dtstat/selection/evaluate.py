@@ -23,14 +23,11 @@ class Proposal:
     ----------
     support
         (p, d) which item is in which factor.
-    attached
-        (p,) items that no clique took in.
     origin
         Where it comes from, in words.
     """
 
     support: BoolArray
-    attached: BoolArray
     origin: str
 
     @property
@@ -85,6 +82,7 @@ class Evaluator:
         self.strength = np.abs(R)
         self._fitted: dict[frozenset[bytes], Fitted] = {}
         self._glanced: dict[frozenset[bytes], Fitted] = {}
+        self._rejected: set[frozenset[bytes]] = set()
         self._blocks: dict[tuple[bytes, int], float] = {}
 
     @property
@@ -94,8 +92,8 @@ class Evaluator:
 
     @property
     def fitted(self) -> tuple[Fitted, ...]:
-        """Everything fitted so far, in that order."""
-        return tuple(self._fitted.values())
+        """Everything fitted so far and not rejected, in that order."""
+        return tuple(one for key, one in self._fitted.items() if key not in self._rejected)
 
     @property
     def passed_over(self) -> tuple[Fitted, ...]:
@@ -109,6 +107,10 @@ class Evaluator:
             estimate = fit_factors(self.R, self.n_obs, proposal.support, max_iterations=_MOST_STEPS)
             self._fitted[key] = Fitted(proposal, estimate, self.n_obs)
         return self._fitted[key]
+
+    def reject(self, fitted: Fitted) -> None:
+        """Leave a structure out of the comparison for other reasons than its cost."""
+        self._rejected.add(fitted.proposal.key)
 
     def glance(self, proposal: Proposal) -> Fitted:
         """Fit by a few steps only: a likelihood not above that of :meth:`fit`."""

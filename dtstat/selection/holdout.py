@@ -48,7 +48,7 @@ class HeldOut:
 def split_rows(n: int, seed: int) -> tuple[IntArray, IntArray]:
     """Return rows to fit on and rows to validate on, at random."""
     order = np.random.default_rng(seed).permutation(n)
-    held = max(int(round(SHARE * n)), 1)
+    held = max(round(SHARE * n), 1)
     return np.sort(order[held:]), np.sort(order[:held])
 
 

@@ -80,4 +80,4 @@ def _joined(proposal: Proposal, pairs: list[Pair]) -> Proposal:
     for j, k in pairs:
         support[:, j] |= support[:, k]
     kept = np.delete(support, [k for _, k in pairs], axis=1)
-    return Proposal(kept, proposal.attached, "merged")
+    return Proposal(kept, "merged")

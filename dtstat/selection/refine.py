@@ -58,19 +58,16 @@ def refine(
 def _climb(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fitted:
     while True:
         tried = [evaluator.fit(one) for one in _neighbours(evaluator, current, rules)]
-        better = [
-            one
-            for one in tried
-            if one.cost(rules.criterion, n) < current.cost(rules.criterion, n)
-            and _new_are_salient(one, current)
-        ]
-        if better:
-            current = min(better, key=lambda one: one.cost(rules.criterion, n))
-            continue
-        merged = merge_while_better(evaluator, current, rules.criterion, n)
-        if merged is current:
+        salient = [one for one in tried if _new_are_salient(one, current)]
+        for one in tried:
+            if one not in salient:
+                evaluator.reject(one)
+        best = min([current, *salient], key=lambda one: one.cost(rules.criterion, n))
+        if best is current:
+            best = merge_while_better(evaluator, current, rules.criterion, n)
+        if best is current:
             return current
-        current = merged
+        current = best
 
 
 def _neighbours(evaluator: Evaluator, current: Fitted, rules: Rules) -> Iterator[Proposal]:
@@ -97,7 +94,7 @@ def _with(proposal: Proposal, toggled: list[tuple[int, int]]) -> Iterator[Propos
     support = proposal.support.copy()
     for i, k in toggled:
         support[i, k] = not support[i, k]
-    changed = Proposal(support, proposal.attached, "refined")
+    changed = Proposal(support, "refined")
     if len(changed.key) == support.shape[1]:
         yield changed
 

@@ -121,7 +121,7 @@ def search_threshold(
 
 def nothing(p: int) -> Proposal:
     """No factor at all: the answer when items are independent."""
-    return Proposal(np.zeros((p, 0), dtype=bool), np.zeros(p, dtype=bool), "no factor")
+    return Proposal(np.zeros((p, 0), dtype=bool), "no factor")
 
 
 def complete(
@@ -129,8 +129,7 @@ def complete(
 ) -> Proposal:
     """Attach items of no clique where their loading would pay for its edge."""
     least = least_loading(rules.criterion, evaluator.n_items, n) if rules.attach else np.inf
-    support, attached = attach(evaluator.strength, cores, least, rules.min_children)
-    return Proposal(support, attached, origin)
+    return Proposal(attach(evaluator.strength, cores, least, rules.min_children), origin)
 
 
 def _settle(evaluator: Evaluator, rules: Rules, improve: Callable[[float], None]) -> Outcome:
@@ -143,9 +142,11 @@ def _settle(evaluator: Evaluator, rules: Rules, improve: Callable[[float], None]
     while True:
         improve(n)
         best = evaluator.best(rules.criterion, n)
-        worth = evaluator.worth(best) if rules.approximate else n
+        worth = evaluator.worth(best) if rules.approximate and best.n_factors else n
         if worth >= n:
             return Outcome(best, n)
+        # That no factor model fits exactly is no argument for independence.
+        evaluator.reject(evaluator.fit(nothing(evaluator.n_items)))
         n = worth
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
+from dtstat.structure.barcode import Barcode
 
 _TINY = 1e-6  # mean dependence below which a factor explains nothing
 
@@ -52,9 +53,7 @@ def implied_loadings(strength: FloatArray, support: BoolArray) -> FloatArray:
     return loadings
 
 
-def attach(
-    strength: FloatArray, cores: BoolArray, least: float, min_children: int
-) -> tuple[BoolArray, BoolArray]:
+def attach(strength: FloatArray, cores: BoolArray, least: float, min_children: int) -> BoolArray:
     """Give each item that is in no core to the factor with the largest implied loading.
 
     Factors that stay smaller than ``min_children`` are given up, the smallest first, and their
@@ -73,17 +72,26 @@ def attach(
 
     Returns
     -------
-    support, attached
-        (p, d) the factors, and (p,) marks of the items that were attached.
+    (p, d) the factors.
     """
     while cores.shape[1]:
         support = cores.copy()
         loadings = implied_loadings(strength, cores)
         best = loadings.argmax(axis=1)
-        attached = ~cores.any(axis=1) & (loadings.max(axis=1) >= least)
-        support[attached, best[attached]] = True
+        given = ~cores.any(axis=1) & (loadings.max(axis=1) >= least)
+        support[given, best[given]] = True
         sizes = support.sum(axis=0)
         if sizes.min() >= min_children:
-            return support, attached
+            return support
         cores = np.delete(cores, sizes.argmin(), axis=1)
-    return cores, np.zeros(len(cores), dtype=bool)
+    return cores
+
+
+def attached_items(barcode: Barcode, support: BoolArray) -> BoolArray:
+    """(p,) marks of the items that are in a factor, but in no clique within a factor of theirs."""
+    taken_in = np.zeros(len(support), dtype=bool)
+    for factor in support.T:
+        within = ~(barcode.members & ~factor).any(axis=1)
+        taken_in |= barcode.members[within].any(axis=0)
+    attached: BoolArray = support.any(axis=1) & ~taken_in
+    return attached

@@ -141,6 +141,24 @@ class Structure:
         np.fill_diagonal(E, False)
         return E
 
+    def under(self, upper: Structure) -> Structure:
+        """Items under factors of these factors: domains above facets.
+
+        Parameters
+        ----------
+        upper
+            A structure whose items are the factors of this one.
+        """
+        if set(upper.item_names) != set(self.factor_names):
+            raise InputError(
+                "`upper` must have the factors of this structure as its items: "
+                f"{', '.join(self.factor_names)}.",
+                "upper",
+            )
+        rows = [upper.item_names.index(name) for name in self.factor_names]
+        A = self.support.astype(int) @ upper.support[rows].astype(int) > 0
+        return Structure(A, self.item_names, upper.factor_names)
+
     def to_frame(self) -> pd.DataFrame:
         """Items by factors, 1 where the item is a child."""
         return pd.DataFrame(

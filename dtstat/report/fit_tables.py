@@ -1,0 +1,79 @@
+"""Tables of a chosen structure: its factors, its fit, what else was possible, what is left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+
+from dtstat.report.tables import Table
+
+_MOST_MEMBERS = 12  # listed in a cell
+
+
+def factors_table(frame: pd.DataFrame, title: str) -> Table:
+    """One row a factor: its thresholds, its size, and the clique it was read off."""
+    shown = frame.rename(columns={"persistence": "width", "n_items": "items", "n_unique": "unique"})
+    shown = shown.assign(core=[_listed(core) for core in frame["core"]])
+    notes = (
+        "from, to: thresholds at which the core is an independent maximal clique; width: how far "
+        "apart.",
+        "core: that clique, the longest-lived within the factor. unique: items of no other factor.",
+    )
+    return Table.from_frame(shown, title, notes)
+
+
+def measures_table(measures: Mapping[str, float], notes: tuple[str, ...] = ()) -> Table:
+    """Fit measures, two columns; those that do not exist are left out."""
+    rows = [(name, text) for name, text in _measure_rows(measures) if text]
+    return Table("Fit of the chosen structure", ("measure", "value"), tuple(rows), "ll", notes)
+
+
+def _measure_rows(m: Mapping[str, float]) -> list[tuple[str, str]]:
+    p = m["pvalue"]
+    test = "" if math.isnan(p) else f", p = {p:.3f}" if p >= 0.0005 else ", p < 0.001"
+    interval = f" (90% interval {m['rmsea.ci.lower']:.3f} to {m['rmsea.ci.upper']:.3f})"
+    return [
+        ("Chi-square", _known(m["chisq"], f"{m['chisq']:.1f} on {m['df']:.0f} df{test}")),
+        ("CFI", _known(m["cfi"], f"{m['cfi']:.3f}")),
+        ("TLI", _known(m["tli"], f"{m['tli']:.3f}")),
+        ("RMSEA", _known(m["rmsea"], f"{m['rmsea']:.3f}{interval}")),
+        ("SRMR", f"{m['srmr']:.3f}"),
+    ]
+
+
+def _known(value: float, text: str) -> str:
+    return "" if math.isnan(value) else text
+
+
+def contenders_table(frame: pd.DataFrame, criterion: str, max_rows: int) -> Table:
+    """Give the best structures, one row each, the chosen one first."""
+    columns = ["n_factors", "n_loadings", "n_uncovered", "log_likelihood", "ebic", "bic", "aic"]
+    if frame["held_out"].notna().any():
+        columns += ["held_out", "behind", "behind_se"]
+    shown = frame[[*columns, "origin"]].head(max_rows)
+    shown = shown.rename(
+        columns={
+            "n_factors": "factors",
+            "n_loadings": "loadings",
+            "n_uncovered": "left out",
+            "log_likelihood": "log-lik",
+            "held_out": "held out",
+            "behind_se": "SE",
+        }
+    )
+    notes = [f"Best first by {criterion}; smaller is better for ebic, bic and aic."]
+    if len(frame) > max_rows:
+        notes.append(f"{len(frame) - max_rows} more in candidates.")
+    return Table.from_frame(shown, "What else was possible", notes, digits=1)
+
+
+def uncovered_table(frame: pd.DataFrame) -> Table:
+    """Items of no factor, and why."""
+    return Table.from_frame(frame, "Items in no factor", digits=2)
+
+
+def _listed(core: tuple[str, ...]) -> str:
+    more = f" and {len(core) - _MOST_MEMBERS} more" if len(core) > _MOST_MEMBERS else ""
+    return " ".join(core[:_MOST_MEMBERS]) + more

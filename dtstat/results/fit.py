@@ -1,0 +1,327 @@
+"""The result of ``dtstat.fit``: the structure that was found, and how far it fits."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dtstat import checks
+from dtstat.arrays import BoolArray, FloatArray
+from dtstat.data import as_items
+from dtstat.dependence import DependenceMatrix
+from dtstat.errors import InputError
+from dtstat.estimation.copula import FactorEstimate, LatentCorrelations
+from dtstat.estimation.factor_fit import factor_fit_measures, implied_correlations
+from dtstat.estimation.factor_rows import factor_scores
+from dtstat.estimation.marginals import Marginals, learn_marginals
+from dtstat.report import Summary
+from dtstat.results import fit_frames as frames
+from dtstat.results.fit_summary import fit_summary
+from dtstat.results.path import SolutionPath
+from dtstat.results.serialize import register, save
+from dtstat.selection.choose import Contender
+from dtstat.structure import Structure
+from dtstat.structure.barcode import barcode
+from dtstat.structure.path import candidates
+
+
+@register
+@dataclass(frozen=True)
+class FitCall:
+    """What was asked for; the arguments of :func:`dtstat.fit`, and the version that answered."""
+
+    measure: str
+    search: str
+    thresholds: str
+    estimator: str
+    criterion: str
+    min_children: int
+    uncovered: str
+    refine: bool
+    missing: str
+    misfit: str
+    seed: int | None
+    version: str
+
+
+@register
+@dataclass(frozen=True)
+class SampleFacts:
+    """What the data were: rows given and used, complete rows, number of items by kind."""
+
+    n_given: int
+    n_used: int
+    n_complete: int
+    kinds: dict[str, int]
+
+
+for _part in (Contender, FactorEstimate, LatentCorrelations, Marginals, DependenceMatrix):
+    register(_part)
+
+
+@register
+@dataclass(frozen=True, eq=False, repr=False)
+class DTFit:
+    """The structure behind the items, fitted, with what else was possible.
+
+    Attributes
+    ----------
+    call
+        What was asked for.
+    dependence
+        The matrix that was thresholded.
+    latent
+        The correlations that the model was fitted to.
+    support
+        (p, d) which item is in which factor.
+    attached
+        (p,) items that no clique within their factor takes in.
+    estimate
+        The fitted model.
+    n_obs, n_typical, n_effective
+        Rows; rows behind a correlation (fewer if answers are missing: their harmonic mean); what
+        they counted as in the choice.
+    contenders
+        Every structure considered, the chosen one first.
+    explanation
+        The choice in one sentence.
+    grid
+        Thresholds that were asked for; None for all.
+    sample, marginals
+        What the data were, and their margins; None if a matrix was given.
+    notes
+        What the user was warned of.
+    """
+
+    call: FitCall
+    dependence: DependenceMatrix
+    latent: LatentCorrelations
+    support: BoolArray
+    attached: BoolArray
+    estimate: FactorEstimate
+    n_obs: int
+    n_typical: int
+    n_effective: float
+    contenders: tuple[Contender, ...]
+    explanation: str
+    grid: FloatArray | None
+    sample: SampleFacts | None
+    marginals: Marginals | None
+    notes: tuple[str, ...]
+
+    @property
+    def item_names(self) -> tuple[str, ...]:
+        """Names of the p items."""
+        return self.dependence.names
+
+    @property
+    def factor_names(self) -> tuple[str, ...]:
+        """F1, F2, ... in the order of their first items."""
+        return tuple(f"F{k + 1}" for k in range(self.n_factors))
+
+    @property
+    def n_factors(self) -> int:
+        """Number of factors d."""
+        return int(self.support.shape[1])
+
+    @property
+    def structure(self) -> Structure:
+        """Which items are children of which factors."""
+        return Structure(self.support, self.item_names, self.factor_names)
+
+    @cached_property
+    def path(self) -> SolutionPath:
+        """All structures of one threshold, and the barcode of factors."""
+        matrix, smallest = self.dependence, self.call.min_children
+        bars = barcode(matrix.values, matrix.names, smallest)
+        return SolutionPath(matrix, candidates(bars, self.grid), smallest, self.grid, bars)
+
+    @property
+    def candidates(self) -> pd.DataFrame:
+        """One row a structure considered, the chosen one first.
+
+        Columns: n_factors, n_loadings, n_uncovered, log_likelihood, n_parameters, aic, bic, ebic,
+        held_out (mean log-likelihood of rows not fitted), behind and behind_se (how far behind
+        the best), origin, fitted (False: passed over after a quick look, scores are bounds).
+        """
+        return frames.contender_frame(self.contenders)
+
+    def candidate(self, row: int) -> Structure:
+        """Return the structure of a row of ``candidates``, counted from 0."""
+        last = len(self.contenders) - 1
+        k = checks.integer("row", row, 0, f"Rows of candidates go from 0 to {last}.")
+        if k > last:
+            raise checks.refusal("row", f"at most {last}", row, "See candidates.")
+        return self.contenders[k].structure(self.item_names)
+
+    @property
+    def loadings(self) -> pd.DataFrame:
+        """Standardised loadings, items by factors, 0 where there is none."""
+        return self._by_item(frames.standardised(self.estimate)[0])
+
+    @property
+    def factor_correlations(self) -> pd.DataFrame:
+        """Correlations Φ of the factors."""
+        names = list(self.factor_names)
+        return pd.DataFrame(self.estimate.factor_correlations.copy(), index=names, columns=names)
+
+    @property
+    def uniquenesses(self) -> pd.Series[float]:
+        """Share of each item's variance that the factors leave unexplained."""
+        return pd.Series(frames.standardised(self.estimate)[1], index=list(self.item_names))
+
+    @property
+    def fit_measures(self) -> dict[str, float]:
+        """Chi-square, CFI, TLI, RMSEA and SRMR of the structure as a confirmatory model."""
+        return factor_fit_measures(self.latent.R, self.estimate, self.n_typical)
+
+    @property
+    def factors(self) -> pd.DataFrame:
+        """One row a factor: thresholds from and to, persistence, n_items, n_unique, core.
+
+        The core is the clique of the barcode that the factor is read off: the factor itself if
+        it is one, else the longest-lived within it.
+        """
+        return frames.factor_frame(self.path.barcode(), self.structure)
+
+    @property
+    def uncovered(self) -> pd.DataFrame:
+        """Items of no factor: the factor nearest to each, and why it is not in it."""
+        return frames.uncovered_frame(self)
+
+    @property
+    def attached_items(self) -> tuple[str, ...]:
+        """Items of a factor that no clique within it takes in; they load on it most."""
+        return tuple(np.asarray(self.item_names, dtype=object)[self.attached])
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """All arguments, the version, and the number of rows."""
+        return asdict(self.call) | {"n_obs": self.n_obs, "n_effective": self.n_effective}
+
+    def residuals(self) -> pd.DataFrame:
+        """Latent correlations less those the model implies, items by items."""
+        names = list(self.item_names)
+        values = self.latent.R - implied_correlations(self.estimate)
+        return pd.DataFrame(values, index=names, columns=names)
+
+    def factor_scores(self, data: Any) -> pd.DataFrame:
+        """Estimate everybody's position on every factor (regression scores).
+
+        Answers become normal scores by the margins of the data that were fitted (with a fit to a
+        matrix: by their own), so that any increasing transformation of an item is the same item.
+
+        Parameters
+        ----------
+        data
+            Rows to score: DataFrame with the items among its columns, array, or file.
+
+        Returns
+        -------
+        DataFrame
+            Rows of the data by factors. Missing answers are left out of a row's score.
+        """
+        index, X = frames.rows_to_score(data, self.item_names)
+        margins = self.marginals or learn_marginals(X)
+        scores = factor_scores(self.estimate, margins.normal_scores(X))
+        return pd.DataFrame(scores, index=index, columns=list(self.factor_names))
+
+    def augment(self, data: Any) -> pd.DataFrame:
+        """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
+        scores = self.factor_scores(data).add_prefix(".fs_")
+        frame = data if isinstance(data, pd.DataFrame) else as_items(data).to_frame()
+        return frame.assign(**{str(name): scores[name].to_numpy() for name in scores})
+
+    def tidy(self) -> pd.DataFrame:
+        """One row a loading (=~) or factor correlation (~~), as R's broom."""
+        return frames.tidy_frame(self)
+
+    def glance(self) -> pd.DataFrame:
+        """One row about the whole fit."""
+        chosen = self.candidates.iloc[0]
+        about = {
+            "n_obs": self.n_obs,
+            "n_effective": self.n_effective,
+            "n_items": len(self.item_names),
+            "n_factors": self.n_factors,
+            "n_attached": int(self.attached.sum()),
+            "n_uncovered": int(chosen["n_uncovered"]),
+            "search": self.call.search,
+            "criterion": self.call.criterion,
+            **{name: float(chosen[name]) for name in ("ebic", "bic", "aic")},
+            "converged": self.estimate.converged,
+        }
+        return pd.DataFrame([about | self.fit_measures])
+
+    def to_lavaan(self) -> str:
+        """Measurement model in lavaan's syntax."""
+        return self.structure.to_lavaan()
+
+    def to_keys(self) -> dict[str, list[str]]:
+        """Scoring key as psych takes it; items with negative loadings have a minus."""
+        names, L = self.item_names, self.estimate.loadings
+        return {
+            factor: [("-" if L[i, k] < 0 else "") + names[i] for i in np.flatnonzero(L[:, k])]
+            for k, factor in enumerate(self.factor_names)
+        }
+
+    def second_level(self, min_children: int = 2, **options: Any) -> DTFit:
+        """Dependence thresholding on the factors found: domains above facets.
+
+        Parameters
+        ----------
+        min_children
+            Fewest factors of a domain.
+        options
+            ``search``, ``criterion``, ``uncovered``, ``refine`` and ``misfit`` as in
+            :func:`dtstat.fit`.
+
+        Returns
+        -------
+        DTFit
+            Its items are the factors of this fit. ``structure.under(upper.structure)`` gives the
+            items of each domain.
+
+        Raises
+        ------
+        InputError
+            If there are fewer than three factors to structure.
+        """
+        from dtstat.results.fitting import fit_factors_of
+
+        if self.n_factors < 3:
+            raise InputError(
+                f"A second level needs at least three factors; this fit has {self.n_factors}."
+            )
+        return fit_factors_of(self, min_children, options)
+
+    def summary(self, cutoff: float = 0.3, max_rows: int = 5) -> Summary:
+        """Print what was found on one page.
+
+        Parameters
+        ----------
+        cutoff
+            Loadings of smaller absolute value are left blank.
+        max_rows
+            Structures listed as what else was possible.
+        """
+        advice = "It is compared with absolute loadings."
+        return fit_summary(self, checks.unit_interval("cutoff", cutoff, advice), max_rows)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to a file that :func:`dtstat.load` reads."""
+        save(self, path)
+
+    def _by_item(self, values: FloatArray) -> pd.DataFrame:
+        return pd.DataFrame(values, index=list(self.item_names), columns=list(self.factor_names))
+
+    def __repr__(self) -> str:
+        plural = "" if self.n_factors == 1 else "s"
+        head = f"DTFit: {self.n_factors} factor{plural}, {len(self.item_names)} items"
+        body = repr(self.structure).splitlines()[1:]
+        return "\n".join([f"{head}, {self.n_obs} rows", *body, self.explanation])

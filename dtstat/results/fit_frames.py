@@ -1,0 +1,140 @@
+"""The numbers of a fit as data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from dtstat.arrays import BoolArray, FloatArray
+from dtstat.data import ItemData, read_survey
+from dtstat.errors import InputError
+from dtstat.estimation.copula import FactorEstimate
+from dtstat.selection.choose import Contender
+from dtstat.selection.criteria import HELD_OUT, least_loading
+from dtstat.structure import Barcode, Structure
+from dtstat.structure.attach import implied_loadings
+
+if TYPE_CHECKING:
+    from dtstat.results.fit import DTFit
+
+
+def standardised(estimate: FactorEstimate) -> tuple[FloatArray, FloatArray]:
+    """Return loadings and uniquenesses of items scaled to variance 1."""
+    L = estimate.loadings
+    variance = ((L @ estimate.factor_correlations) * L).sum(axis=1) + estimate.uniquenesses
+    return L / np.sqrt(variance)[:, None], estimate.uniquenesses / variance
+
+
+def contender_frame(contenders: Sequence[Contender]) -> pd.DataFrame:
+    """One row a structure with its scores."""
+    return pd.DataFrame(
+        {
+            "n_factors": [one.support.shape[1] for one in contenders],
+            "n_loadings": [int(one.support.sum()) for one in contenders],
+            "n_uncovered": [int((~one.support.any(axis=1)).sum()) for one in contenders],
+            **{
+                name: [getattr(one, name) for one in contenders]
+                for name in ("log_likelihood", "n_parameters", "aic", "bic", "ebic", "held_out")
+            },
+            "behind": [one.behind for one in contenders],
+            "behind_se": [one.behind_se for one in contenders],
+            "origin": [one.origin for one in contenders],
+            "fitted": [one.fitted for one in contenders],
+        }
+    )
+
+
+def factor_frame(barcode: Barcode, structure: Structure) -> pd.DataFrame:
+    """One row a factor, with the clique it is read off."""
+    rows = []
+    for k, name in enumerate(structure.factor_names):
+        bar = barcode[_core(barcode, structure.support[:, k])]
+        unique = len(structure.unique_children(k))
+        n_items = int(structure.support[:, k].sum())
+        rows.append((name, bar.birth, bar.death, bar.persistence, n_items, unique, bar.items))
+    columns = ["factor", "from", "to", "persistence", "n_items", "n_unique", "core"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _core(barcode: Barcode, items: BoolArray) -> int:
+    """Bar that is the factor; or the longest-lived within; or the one most like it."""
+    members = barcode.members
+    same = np.flatnonzero((members == items).all(axis=1))
+    within = np.flatnonzero(~(members & ~items).any(axis=1))
+    if same.size or within.size:
+        return int(same[0] if same.size else within[0])
+    shared = (members & items).sum(axis=1) / (members | items).sum(axis=1)
+    return int(shared.argmax())
+
+
+def uncovered_frame(fit: DTFit) -> pd.DataFrame:
+    """Items of no factor, with the factor each depends on most."""
+    out = np.flatnonzero(~fit.support.any(axis=1))
+    columns = ["item", "nearest factor", "implied loading", "reason"]
+    if not fit.n_factors:
+        rows = [(fit.item_names[i], "", np.nan, "there are no factors") for i in out]
+        return pd.DataFrame(rows, columns=columns)
+    loadings = implied_loadings(np.abs(fit.latent.R), fit.support)
+    nearest = loadings.argmax(axis=1)
+    reason = _reason(fit)
+    rows = [
+        (fit.item_names[i], fit.factor_names[nearest[i]], float(loadings[i].max()), reason)
+        for i in out
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _reason(fit: DTFit) -> str:
+    if fit.call.uncovered != "attach":
+        return "in no clique of the structure"
+    criterion = "ebic" if fit.call.criterion in HELD_OUT else fit.call.criterion
+    least = least_loading(criterion, len(fit.item_names), fit.n_effective)
+    return f"a loading below {least:.2f} does not pay by {criterion}"
+
+
+def tidy_frame(fit: DTFit) -> pd.DataFrame:
+    """List loadings, then factor correlations."""
+    loadings, Phi = fit.loadings.to_numpy(), fit.estimate.factor_correlations
+    unique = fit.support.sum(axis=1) == 1
+    rows: list[tuple[object, ...]] = [
+        (fit.factor_names[k], "=~", fit.item_names[i], loadings[i, k], unique[i], fit.attached[i])
+        for k in range(fit.n_factors)
+        for i in np.flatnonzero(fit.support[:, k])
+    ]
+    rows += [
+        (fit.factor_names[j], "~~", fit.factor_names[k], Phi[j, k], False, False)
+        for j in range(fit.n_factors)
+        for k in range(j + 1, fit.n_factors)
+    ]
+    columns = ["lhs", "op", "rhs", "estimate", "unique_child", "attached"]
+    frame = pd.DataFrame(rows, columns=columns)
+    frame.insert(0, "term", frame["lhs"] + " " + frame["op"] + " " + frame["rhs"])
+    return frame
+
+
+def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArray]:
+    """Index and answers of the items of a fit, from data that may have other columns too."""
+    if isinstance(data, str) or hasattr(data, "__fspath__"):
+        data = read_survey(data)
+    if isinstance(data, pd.DataFrame):
+        absent = [name for name in names if name not in set(map(str, data.columns))]
+        if absent:
+            raise InputError(
+                f"The data lack the item '{absent[0]}'"
+                + (f" and {len(absent) - 1} more" if len(absent) > 1 else "")
+                + ". Give the items that were fitted, by name.",
+                "data",
+            )
+        chosen = data.set_axis(list(map(str, data.columns)), axis=1)[list(names)]
+        return data.index, chosen.to_numpy(dtype=float, na_value=np.nan)
+    values = data.values if isinstance(data, ItemData) else np.asarray(data, dtype=float)
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise InputError(
+            f"An array to score must have {len(names)} columns, one an item in the order fitted; "
+            f"got shape {values.shape}.",
+            "data",
+        )
+    return pd.RangeIndex(len(values)), np.asarray(values, dtype=float)

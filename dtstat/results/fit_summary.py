@@ -1,0 +1,127 @@
+"""The page that ``DTFit.summary()`` returns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from dtstat.report import Summary, Table
+from dtstat.report import fit_tables as tables
+from dtstat.report.factor_table import factor_table
+
+if TYPE_CHECKING:
+    from dtstat.results.fit import DTFit
+
+_MARKS = (
+    "* unique child: loads on this factor alone. + attached: in no clique within the factor, but "
+    "it loads on it most.",
+)
+_NEARLY_ALL = 0.95
+_FROM = "From latent correlations (by {}); for robust or ordinal tests: cfa(data, fit.structure)."
+
+
+def fit_summary(fit: DTFit, cutoff: float, max_rows: int) -> Summary:
+    """Put call, data, choice and tables in the order a reader asks for them."""
+    if not fit.n_factors:
+        return Summary((*_head(fit), *_nothing(fit)), (_contenders(fit, max_rows),))
+    title = "Factors, each at its own thresholds"
+    loadings = factor_table(
+        fit.loadings,
+        fit.factor_correlations,
+        fit.uniquenesses,
+        cutoff,
+        marks=_marks(fit),
+        notes=(*_MARKS, f"Loadings below {cutoff:g} are blank."),
+    )
+    measures = tables.measures_table(fit.fit_measures, _measure_notes(fit))
+    parts = [tables.factors_table(fit.factors, title), *loadings.tables, measures]
+    if (~fit.support.any(axis=1)).any():
+        parts.append(tables.uncovered_table(fit.uncovered))
+    return Summary(_head(fit), (*parts, _contenders(fit, max_rows)))
+
+
+def _head(fit: DTFit) -> tuple[str, ...]:
+    d = fit.n_factors
+    found = "no factor" if not d else "1 factor" if d == 1 else f"{d} factors"
+    return (
+        f"Dependence thresholding: {found} behind {len(fit.item_names)} items",
+        f"Call:   {_call(fit)}",
+        f"Data:   {_data(fit)}",
+        f"Choice: {fit.explanation}",
+        *_evidence(fit),
+        *(f"Note:   {note}" for note in fit.notes),
+    )
+
+
+def _call(fit: DTFit) -> str:
+    call = fit.call
+    parts = [f'measure="{call.measure}"', f'search="{call.search}"']
+    if call.search == "threshold":
+        parts.append(f"thresholds={call.thresholds}")
+    parts += [f'estimator="{call.estimator}"', f'criterion="{call.criterion}"']
+    parts += [f"min_children={call.min_children}"]
+    parts += [f'uncovered="{call.uncovered}"'] if call.uncovered != "attach" else []
+    parts += ["refine=True"] if call.refine else []
+    parts += ['misfit="none"'] if call.misfit == "none" else []
+    parts += [f"seed={call.seed}"] if call.seed is not None else []
+    return f"fit({', '.join(parts)}), dtstat {call.version}"
+
+
+def _data(fit: DTFit) -> str:
+    p, sample = len(fit.item_names), fit.sample
+    if sample is None:
+        return f"a matrix of {fit.dependence.measure} dependence, {fit.n_obs} rows, {p} items"
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sample.kinds.items())
+    rows = f"{sample.n_used} of {sample.n_given} rows used"
+    gaps = "" if sample.n_complete == sample.n_used else f" ({sample.n_complete} complete)"
+    return f"{rows}{gaps}, {p} items ({kinds})"
+
+
+def _evidence(fit: DTFit) -> tuple[str, ...]:
+    if fit.n_effective > _NEARLY_ALL * fit.n_typical:
+        return ()
+    v = 1 / fit.n_effective - 1 / fit.n_typical
+    each = "" if fit.n_typical == fit.n_obs else f" ({fit.n_typical} behind a typical pair)"
+    return (
+        f"        As evidence the {fit.n_obs} rows{each} count as {fit.n_effective:.0f}: the model "
+        f"misfits by more than sampling error (RMSEA about {math.sqrt(v):.3f}).",
+    )
+
+
+def _nothing(fit: DTFit) -> tuple[str, ...]:
+    """Why there is no factor, in numbers."""
+    strength, names = fit.dependence.strength, fit.item_names
+    i, j = np.unravel_index(np.triu(strength, 1).argmax(), strength.shape)
+    largest = f"{strength[i, j]:.3f} ({names[i]} with {names[j]})"
+    if fit.n_factors == 0 and len(names) < fit.call.min_children:
+        return (f"A factor needs {fit.call.min_children} items; there are {len(names)}.",)
+    pairs = len(names) * (len(names) - 1) / 2
+    chance = math.sqrt(2 * math.log(2 * pairs / 0.05) / fit.n_obs)
+    return (
+        f"No structure describes the items better than independence. The strongest dependence is "
+        f"{largest}; among {pairs:.0f} pairs of independent items values up to about "
+        f"{min(chance, 1.0):.3f} come by chance.",
+        "If you expected factors: more rows, a smaller `min_children`, or a measure that detects "
+        "any dependence (see measures()).",
+    )
+
+
+def _marks(fit: DTFit) -> pd.Series[str]:
+    unique = fit.support.sum(axis=1) == 1
+    pairs = zip(unique, fit.attached, strict=True)
+    signs = [("*" if alone else "") + ("+" if given else "") for alone, given in pairs]
+    return pd.Series(signs, index=list(fit.item_names))
+
+
+def _measure_notes(fit: DTFit) -> tuple[str, ...]:
+    notes = [_FROM.format(fit.latent.measure)]
+    if math.isnan(fit.fit_measures["chisq"]):
+        notes.append("No chi-square, CFI, TLI and RMSEA: the correlations are singular.")
+    return tuple(notes)
+
+
+def _contenders(fit: DTFit, max_rows: int) -> Table:
+    return tables.contenders_table(fit.candidates, fit.call.criterion, max_rows)

@@ -1,0 +1,271 @@
+"""From data to a fit: dependence, search, choice, estimate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from dtstat import checks
+from dtstat.arrays import BoolArray, FloatArray
+from dtstat.data import ItemData, check_usable
+from dtstat.dependence import DependenceMatrix, dependence_matrix
+from dtstat.dependence.compute import Missing, PairFunction
+from dtstat.errors import EstimationError, EstimationWarning, InputError
+from dtstat.estimation.copula import (
+    BRIDGES,
+    FactorEstimate,
+    LatentCorrelations,
+    fit_factors,
+    latent_correlations,
+)
+from dtstat.estimation.factor_ml import LEAST_UNIQUENESS
+from dtstat.estimation.marginals import Marginals, learn_marginals, linear_marginals
+from dtstat.progress import Progress
+from dtstat.results.fit import DTFit, FitCall, SampleFacts
+from dtstat.selection.choose import contenders, explanation, ranking
+from dtstat.selection.criteria import CRITERIA, HELD_OUT
+from dtstat.selection.evaluate import Evaluator
+from dtstat.selection.holdout import HeldOut, cross_validate, folds, split_rows, validate
+from dtstat.selection.refine import refine
+from dtstat.selection.search import SEARCHES, Outcome, Rules, search_barcode, search_threshold
+from dtstat.structure.attach import attached_items
+from dtstat.structure.barcode import barcode
+from dtstat.structure.path import candidates
+
+ESTIMATORS = ("copula", "linear")
+UNCOVERED = ("attach", "report", "error")
+MISFIT = ("estimated", "none")
+_FEWEST_ROWS = 3
+
+
+@dataclass(frozen=True)
+class Work:
+    """How to run: the measure, all thresholds or these, threads, progress."""
+
+    measure: str | PairFunction = "spearman"
+    grid: FloatArray | None = None
+    n_jobs: int = 1
+    progress: Progress = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Input:
+    """What the model is searched in: the matrix to threshold, and the one to fit."""
+
+    dependence: DependenceMatrix
+    latent: LatentCorrelations
+    n: int
+
+
+def check_call(call: FitCall) -> None:
+    """Refuse names that are not known."""
+    checks.choice("search", call.search, SEARCHES)
+    checks.choice("estimator", call.estimator, ESTIMATORS)
+    checks.choice("criterion", call.criterion, CRITERIA)
+    checks.choice("uncovered", call.uncovered, UNCOVERED)
+    checks.choice("misfit", call.misfit, MISFIT)
+
+
+def fit_items(items: ItemData, call: FitCall, work: Work) -> DTFit:
+    """Fit answers."""
+    whole = _input(items, call, work)
+    held: HeldOut | None = None
+    if call.criterion == "validation" or call.criterion == "validation_2se":
+        fitted_rows, held_rows = split_rows(items.n_rows, cast(int, call.seed))
+        part = items.take(fitted_rows)
+        check_usable(part)
+        searched = _input(part, call, work)
+        evaluator, outcome = _search(searched, call, work)
+        held = validate(evaluator.fitted, part.values, items.values[held_rows])
+    else:
+        evaluator, outcome = _search(whole, call, work)
+        if call.criterion == "cv":
+            held = _cross_validated(items, evaluator, call, work)
+    sample = SampleFacts(
+        items.n_rows,
+        whole.dependence.n_obs or items.n_rows,
+        items.complete_rows().n_rows,
+        {kind: items.kinds.count(kind) for kind in dict.fromkeys(items.kinds)},
+    )
+    linear = call.estimator == "linear"
+    margins = linear_marginals(items.values) if linear else learn_marginals(items.values)
+    return _result(whole, call, work, evaluator, outcome, held, sample, margins)
+
+
+def fit_matrix(matrix: DependenceMatrix, n_obs: int | None, call: FitCall, work: Work) -> DTFit:
+    """Fit a matrix of dependence, with the number of rows behind it."""
+    n = matrix.n_obs if n_obs is None else n_obs
+    if n is None:
+        raise InputError(
+            "`n_obs` must be given with a matrix that has none: every criterion weighs fit by the "
+            "number of rows. Without it, solution_path() still lists the structures.",
+            "n_obs",
+        )
+    if call.criterion in HELD_OUT:
+        raise InputError(
+            f"The criterion '{call.criterion}' holds out rows, and a matrix has none. Give the "
+            "data, or use 'ebic', 'bic' or 'aic'.",
+            "criterion",
+        )
+    if call.estimator == "linear" and matrix.measure != "pearson":
+        raise InputError(
+            f"The estimator 'linear' needs Pearson correlations; the matrix is of the measure "
+            f"'{matrix.measure}'. Use the estimator 'copula', or give the data.",
+            "estimator",
+        )
+    rows = checks.integer("n_obs", n, _FEWEST_ROWS, "It is the number of rows behind the matrix.")
+    known = replace(matrix, n_obs=rows)
+    n = rows if n_obs is not None else _typical_rows(known)
+    problem = _Input(known, latent_correlations(known), n)
+    evaluator, outcome = _search(problem, call, work)
+    return _result(problem, call, work, evaluator, outcome, None, None, None)
+
+
+def fit_factors_of(lower: DTFit, min_children: int, options: Mapping[str, Any]) -> DTFit:
+    """Fit the correlations of the factors of a fit."""
+    known = {"search", "criterion", "uncovered", "refine", "misfit"}
+    for name in options:
+        if name not in known:
+            raise checks.unknown("options", "an argument of second_level()", name, known)
+    smallest = checks.integer("min_children", min_children, 2, "One factor is not a domain.")
+    call = replace(lower.call, min_children=smallest, measure="pearson", **options)
+    check_call(call)
+    matrix = DependenceMatrix.from_matrix(
+        lower.estimate.factor_correlations, lower.n_obs, names=lower.factor_names
+    )
+    return fit_matrix(matrix, lower.n_obs, replace(call, estimator="copula"), Work())
+
+
+def _input(items: ItemData, call: FitCall, work: Work) -> _Input:
+    """Compute the matrix to threshold and, where that is another, the one to fit."""
+    missing = cast(Missing, call.missing)
+    matrix = dependence_matrix(items, work.measure, missing, work.n_jobs, work.progress)
+    basis = "pearson" if call.estimator == "linear" else matrix.measure
+    if basis not in BRIDGES:
+        basis = "spearman"  # a measure of any dependence has no latent correlation
+    fitted = matrix if basis == matrix.measure else dependence_matrix(items, basis, missing)
+    return _Input(matrix, latent_correlations(fitted), _typical_rows(matrix))
+
+
+def _typical_rows(matrix: DependenceMatrix) -> int:
+    """Rows behind an entry: their harmonic mean, since variances go with 1/n."""
+    if matrix.pairwise_n is None:
+        return cast(int, matrix.n_obs)
+    counts = matrix.pairwise_n[np.triu_indices(matrix.n_items, 1)]
+    return round(float(counts.size / np.sum(1.0 / counts)))
+
+
+def _search(problem: _Input, call: FitCall, work: Work) -> tuple[Evaluator, Outcome]:
+    """Propose, fit and compare structures; held-out criteria choose among what ebic proposes."""
+    rules = Rules(
+        "ebic" if call.criterion in HELD_OUT else call.criterion,
+        call.min_children,
+        call.uncovered == "attach",
+        call.misfit == "estimated",
+    )
+    evaluator = Evaluator(problem.latent.R, problem.n)
+    bars = barcode(problem.dependence.values, problem.dependence.names, call.min_children)
+    if call.search == "barcode":
+        outcome = search_barcode(evaluator, bars, rules, work.progress)
+    else:
+        path = candidates(bars, work.grid)
+        outcome = search_threshold(evaluator, path, rules, work.progress)
+    if call.refine:
+        outcome = refine(evaluator, outcome, rules, work.progress)
+    return evaluator, outcome
+
+
+def _cross_validated(items: ItemData, evaluator: Evaluator, call: FitCall, work: Work) -> HeldOut:
+    fold = folds(items.n_rows, cast(int, call.seed))
+    correlations = []
+    for k in np.unique(fold):
+        part = items.take(fold != k)
+        check_usable(part)
+        with warnings.catch_warnings():  # said once, of all rows
+            warnings.simplefilter("ignore", EstimationWarning)
+            correlations.append(_input(part, call, replace(work, progress=None)).latent.R)
+    supports = [one.proposal.support for one in evaluator.fitted]
+    return cross_validate(supports, items.values, correlations, fold, work.progress)
+
+
+def _result(
+    problem: _Input,
+    call: FitCall,
+    work: Work,
+    evaluator: Evaluator,
+    outcome: Outcome,
+    held: HeldOut | None,
+    sample: SampleFacts | None,
+    margins: Marginals | None,
+) -> DTFit:
+    """Choose, put the factors in the order of their first items, and fit to all rows."""
+    everything = contenders(evaluator.fitted, evaluator.passed_over, outcome.n_effective, held)
+    order = ranking(everything, call.criterion)
+    support = _ordered(everything[order[0]].support)
+    matrix = problem.dependence
+    bars = barcode(matrix.values, matrix.names, call.min_children)
+    _refuse_uncovered(support, problem.dependence.names, call)
+    estimate = fit_factors(problem.latent.R, problem.n, support)
+    rest = [k for k in range(len(everything)) if k not in set(order)]
+    notes = tuple(_warned(problem, estimate))
+    return DTFit(
+        call=call,
+        dependence=matrix,
+        latent=problem.latent,
+        support=support,
+        attached=attached_items(bars, support),
+        estimate=estimate,
+        n_obs=cast(int, matrix.n_obs),
+        n_typical=problem.n,
+        n_effective=min(outcome.n_effective, problem.n),
+        contenders=tuple(everything[k] for k in [*order, *rest]),
+        explanation=explanation(everything, order, call.criterion),
+        grid=work.grid,
+        sample=sample,
+        marginals=margins,
+        notes=notes,
+    )
+
+
+def _ordered(support: BoolArray) -> BoolArray:
+    first = support.argmax(axis=0)
+    order = np.lexsort((-support.sum(axis=0), first))
+    ordered: BoolArray = np.ascontiguousarray(support[:, order])
+    ordered.setflags(write=False)
+    return ordered
+
+
+def _refuse_uncovered(support: BoolArray, names: tuple[str, ...], call: FitCall) -> None:
+    out = [names[i] for i in np.flatnonzero(~support.any(axis=1))]
+    if out and call.uncovered == "error":
+        listed = ", ".join(out[:5]) + (", ..." if len(out) > 5 else "")
+        raise EstimationError(
+            f"{len(out)} items are in no factor ({listed}) and `uncovered` is 'error'. Use "
+            "'attach' to give them to the factor they load on most, or 'report' to leave them out."
+        )
+
+
+def _warned(problem: _Input, estimate: FactorEstimate) -> Iterator[str]:
+    """Warn of what makes the fit doubtful, and yield the warnings."""
+    R, names = problem.latent.R, problem.dependence.names
+    exact = [
+        name
+        for name, psi in zip(names, estimate.uniquenesses, strict=True)
+        if psi <= 1.01 * LEAST_UNIQUENESS
+    ]
+    doubts = {
+        f"There are fewer rows ({problem.n}) than items ({len(R)}): the search is fine, but the "
+        "fit cannot be tested.": problem.n < len(R),
+        f"The factors explain {', '.join(exact[:5])} without error (Heywood case). Leave out an "
+        "item that nearly repeats another.": bool(exact),
+        "The estimate did not converge; do not trust the loadings.": not estimate.converged,
+    }
+    if problem.latent.smoothed:  # the user was warned when it was done
+        yield "The correlations had negative eigenvalues and were smoothed."
+    for doubt in (text for text, holds in doubts.items() if holds):
+        warnings.warn(doubt, EstimationWarning, stacklevel=5)
+        yield doubt
