@@ -12,8 +12,8 @@ ONE_CORE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-demo: $(VENV)/.core  ## fresh machine to a first result: the structures of 26 ability tests of 1939
-	$(VENV)/bin/dtstat path holzinger_swineford_26 --rows 12 --structures 3 --by factors
+demo: $(VENV)/.core  ## fresh machine to the main result: the factors behind 26 ability tests of 1939
+	$(VENV)/bin/dtstat fit holzinger_swineford_26
 
 setup: $(VENV)/.dev r-packages  ## install what the tests need: Python packages, R and R packages
 
@@ -26,6 +26,7 @@ check: $(VENV)/.dev  ## ruff and mypy
 	$(VENV)/bin/mypy
 
 bench: $(VENV)/.dev r-packages  ## speed and correctness beside the peers, as ratios in one run
+	@sh tools/install_r.sh qgraph igraph psychotools multilevel psychotree
 	$(PIP) -e ".[bench]"
 	$(ONE_CORE) $(PY) -m benchmarks
 
@@ -48,5 +49,5 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(PY)
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
-	$(PIP) -e ".[survey,plot,dev]"
+	$(PIP) -e ".[survey,plot,sklearn,dev]"
 	@touch $@ $(VENV)/.core

@@ -115,6 +115,8 @@ def fit(
       F3: x7 x8 x9
     """
     held_out = criterion in HELD_OUT
+    if isinstance(data, DependenceMatrix):
+        measure = data.measure
     call = FitCall(
         measure=measure if isinstance(measure, str) else getattr(measure, "__name__", "function"),
         search=search,

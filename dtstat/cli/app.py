@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from dtstat.cli.fit import fit
 from dtstat.cli.lists import datasets, measures
 from dtstat.cli.models import cfa
 from dtstat.cli.path import path
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (path, cfa, simulate, measures, datasets):
+for command in (fit, path, cfa, simulate, measures, datasets):
     app.command()(command)
 
 

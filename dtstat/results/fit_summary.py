@@ -20,6 +20,7 @@ _MARKS = (
     "it loads on it most.",
 )
 _NEARLY_ALL = 0.95
+_BY_CHANCE = 0.05  # probability that the largest of all pairs is larger
 _FROM = "From latent correlations (by {}); for robust or ordinal tests: cfa(data, fit.structure)."
 
 
@@ -40,7 +41,9 @@ def fit_summary(fit: DTFit, cutoff: float, max_rows: int) -> Summary:
     parts = [tables.factors_table(fit.factors, title), *loadings.tables, measures]
     if (~fit.support.any(axis=1)).any():
         parts.append(tables.uncovered_table(fit.uncovered))
-    return Summary(_head(fit), (*parts, _contenders(fit, max_rows)))
+    if max_rows:
+        parts.append(_contenders(fit, max_rows))
+    return Summary(_head(fit), tuple(parts))
 
 
 def _head(fit: DTFit) -> tuple[str, ...]:
@@ -93,13 +96,15 @@ def _evidence(fit: DTFit) -> tuple[str, ...]:
 
 def _nothing(fit: DTFit) -> tuple[str, ...]:
     """Why there is no factor, in numbers."""
+    from scipy.special import ndtri
+
     strength, names = fit.dependence.strength, fit.item_names
     i, j = np.unravel_index(np.triu(strength, 1).argmax(), strength.shape)
     largest = f"{strength[i, j]:.3f} ({names[i]} with {names[j]})"
-    if fit.n_factors == 0 and len(names) < fit.call.min_children:
+    if len(names) < fit.call.min_children:
         return (f"A factor needs {fit.call.min_children} items; there are {len(names)}.",)
     pairs = len(names) * (len(names) - 1) / 2
-    chance = math.sqrt(2 * math.log(2 * pairs / 0.05) / fit.n_obs)
+    chance = -float(ndtri(_BY_CHANCE / 2 / pairs)) / math.sqrt(fit.n_typical - 1)
     return (
         f"No structure describes the items better than independence. The strongest dependence is "
         f"{largest}; among {pairs:.0f} pairs of independent items values up to about "

@@ -122,9 +122,9 @@ def ranking(all_: tuple[Contender, ...], criterion: str) -> list[int]:
 def explanation(all_: tuple[Contender, ...], order: list[int], criterion: str) -> str:
     """One sentence: what was chosen, by what, and what came next."""
     best = all_[order[0]]
-    chosen = f"{_count(best)} by {criterion}, of {len(all_)} structures"
     if len(order) == 1:
-        return f"{chosen}; nothing else was possible."
+        return f"{_count(best)}; no other structure was possible."
+    chosen = f"{_count(best)} by {criterion}, of {len(all_)} structures"
     second = all_[order[1]]
     return (
         f"{chosen}; runner-up: {_difference(best, second)}, {_distance(best, second, criterion)}."
@@ -140,7 +140,7 @@ def _difference(best: Contender, second: Contender) -> str:
     if best.support.shape[1] != second.support.shape[1]:
         return _count(second)
     changed = compare(Structure(second.support), Structure(best.support)).hamming
-    return f"{_count(second)} too, with {changed} loadings changed"
+    return f"{_count(second)} too, with {changed} loading{'' if changed == 1 else 's'} changed"
 
 
 def _distance(best: Contender, second: Contender, criterion: str) -> str:

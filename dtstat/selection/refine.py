@@ -80,8 +80,9 @@ def _neighbours(evaluator: Evaluator, current: Fitted, rules: Rules) -> Iterator
         i, k = divmod(int(edge), support.shape[1])
         if np.isfinite(promise[i, k]):
             yield from _with(current.proposal, [(i, k)])
-            if support[i].sum() == 1:
-                yield from _with(current.proposal, [(i, k), (i, int(support[i].argmax()))])
+            own = int(support[i].argmax())
+            if support[i].sum() == 1 and support[:, own].sum() > rules.min_children:
+                yield from _with(current.proposal, [(i, k), (i, own)])
     sizes = np.where(support, np.abs(current.estimate.loadings), np.inf)
     for edge in np.argsort(sizes, axis=None)[:_TRIES]:
         i, k = divmod(int(edge), support.shape[1])

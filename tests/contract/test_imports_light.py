@@ -10,7 +10,7 @@ import dtstat as dt
 
 HEAVY = (
     *("torch", "matplotlib", "rpy2", "pyreadstat", "openpyxl"),
-    *("scipy.stats", "scipy.optimize", "tqdm", "typer"),
+    *("scipy.stats", "scipy.optimize", "sklearn", "tqdm", "typer"),
 )
 
 

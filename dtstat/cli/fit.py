@@ -1,0 +1,206 @@
+"""``dtstat fit``: the factors behind the items."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+import dtstat
+from dtstat import checks
+from dtstat.cli import options
+from dtstat.cli.output import check_writable, plain, write_json
+from dtstat.errors import InputError
+
+
+def fit(
+    file: options.File,
+    matrix: options.IsMatrix = False,
+    n_obs: options.NObs = None,
+    measure: options.MeasureName = None,
+    search: Annotated[
+        str,
+        typer.Option(
+            help="barcode (every factor has its own threshold) or threshold (one for all)."
+        ),
+    ] = "barcode",
+    thresholds: options.ThresholdsText = "exact",
+    estimator: Annotated[
+        str,
+        typer.Option(help="copula (any increasing item response) or linear (straight lines)."),
+    ] = "copula",
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="What chooses the structure: ebic, bic or aic (fit against number of parameters), "
+            "validation, validation_2se or cv (likelihood of people left out of the fit)."
+        ),
+    ] = "ebic",
+    min_children: options.MinChildren = 3,
+    uncovered: Annotated[
+        str,
+        typer.Option(
+            help="Items of no group: attach (to the factor they load on most), report or error."
+        ),
+    ] = "attach",
+    refine: Annotated[
+        bool, typer.Option("--refine", help="Add and drop single loadings where that pays.")
+    ] = False,
+    missing: options.MissingRows = None,
+    misfit: Annotated[
+        str,
+        typer.Option(
+            help="estimated (the model is an approximation, which limits what many rows prove) or "
+            "none (it is exactly true)."
+        ),
+    ] = "estimated",
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="For criteria that leave people out: the same seed leaves out the same people.",
+            show_default="a fresh one, which is printed",
+        ),
+    ] = None,
+    columns: options.Columns = None,
+    missing_codes: options.MissingCodes = None,
+    cutoff: Annotated[float, typer.Option(help="Leave smaller loadings blank.")] = 0.3,
+    rows: Annotated[
+        int, typer.Option(min=0, help="Structures listed as what else was possible.")
+    ] = 5,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write loadings and factor correlations to this file.")
+    ] = None,
+    candidates: Annotated[
+        Path | None, typer.Option(help="Write all structures considered to this csv file.")
+    ] = None,
+    scores: Annotated[
+        Path | None, typer.Option(help="Write everybody's factor scores to this csv file.")
+    ] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Write structure, loadings and fit measures to this file."),
+    ] = None,
+    lavaan: Annotated[
+        Path | None, typer.Option(help="Write the model in lavaan's syntax to this file.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the whole result, for dtstat.load in Python.")
+    ] = None,
+) -> None:
+    """Find the factors behind the items: how many, and which items belong to which.
+
+    Two items are joined when their dependence exceeds a threshold; groups of items that are all
+    joined, with at least one item of their own, may be factors. Structures made of such groups
+    are fitted to the answers, and the one that describes them best without needless factors is
+    chosen. Prints the factors, loadings, fit, and what else was possible.
+
+    Example: dtstat fit holzinger_swineford_26
+    """
+    files = _Files(csv, candidates, scores, json_file, lavaan, save)
+    files.check(matrix)
+    checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
+    wanted = options.parse_thresholds(thresholds)
+    data = options.answers_or_matrix(
+        file,
+        matrix=matrix,
+        n_obs=n_obs,
+        measure=measure,
+        missing=missing,
+        columns=columns,
+        missing_codes=missing_codes,
+    )
+    result = dtstat.fit(
+        data,
+        measure=_measure(data, measure),
+        search=search,  # type: ignore[arg-type]
+        thresholds=wanted,
+        estimator=estimator,  # type: ignore[arg-type]
+        criterion=criterion,
+        min_children=min_children,
+        uncovered=uncovered,  # type: ignore[arg-type]
+        refine=refine,
+        missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
+        misfit=misfit,  # type: ignore[arg-type]
+        seed=seed,
+        progress=sys.stderr.isatty(),
+    )
+    typer.echo(repr(result.summary(cutoff, rows)))
+    call = {
+        "command": "fit",
+        "file": file,
+        "matrix": matrix,
+        "n_obs": n_obs,
+        "columns": options.split_names(columns),
+        "missing_codes": options.split_names(missing_codes),
+        **asdict(result.call),
+        "thresholds": wanted,
+        "missing": None if matrix else result.call.missing,
+    }
+    files.write(result, data, call)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Where to write what; None for nowhere."""
+
+    csv: Path | None
+    candidates: Path | None
+    scores: Path | None
+    json: Path | None
+    lavaan: Path | None
+    save: Path | None
+
+    def check(self, matrix: bool) -> None:
+        """Refuse, before any work is done, what cannot be written."""
+        check_writable(*astuple(self))
+        if self.scores is not None and matrix:
+            raise InputError(
+                "--scores does not go with --matrix; people are scored by their answers."
+            )
+
+    def write(
+        self,
+        result: dtstat.DTFit,
+        data: pd.DataFrame | dtstat.DependenceMatrix,
+        call: Mapping[str, object],
+    ) -> None:
+        """Write what was asked for."""
+        if self.csv is not None:
+            result.tidy().to_csv(self.csv, index=False)
+        if self.candidates is not None:
+            result.candidates.to_csv(self.candidates, index=False)
+        if self.scores is not None:
+            result.factor_scores(data).to_csv(self.scores, index=False)
+        if self.json is not None:
+            write_json(self.json, call, _as_json(result))
+        if self.lavaan is not None:
+            self.lavaan.write_text(result.to_lavaan() + "\n")
+        if self.save is not None:
+            result.save(self.save)
+
+
+def _measure(data: pd.DataFrame | dtstat.DependenceMatrix, measure: str | None) -> str:
+    """Return the measure that is thresholded: a matrix holds its own."""
+    if isinstance(data, dtstat.DependenceMatrix):
+        return data.measure
+    return "spearman" if measure is None else measure
+
+
+def _as_json(result: dtstat.DTFit) -> dict[str, object]:
+    return {
+        "n_obs": result.n_obs,
+        "n_effective": result.n_effective,
+        "fit_measures": {name: plain(value) for name, value in result.fit_measures.items()},
+        "structure": result.structure.to_keys(),
+        "attached": list(result.attached_items),
+        "uncovered": list(result.structure.uncovered),
+        "loadings": result.loadings.to_dict(orient="index"),
+        "factor_correlations": result.factor_correlations.to_dict(orient="index"),
+        "explanation": result.explanation,
+        "notes": list(result.notes),
+    }

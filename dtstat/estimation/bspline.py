@@ -1,0 +1,86 @@
+"""Cubic B-splines on equal intervals, for curves of a standard normal factor.
+
+B-splines of degree 3 with K − 3 intervals on [−4, 4]. Within an interval, at the share u of it, the
+four that are not zero have the values (de Boor 1978)
+
+    (1 − u)³/6,  (3u³ − 6u² + 4)/6,  (−3u³ + 3u² + 3u + 1)/6,  u³/6.
+
+Beyond the ends a curve goes on as the straight line of its end. The penalty on the second
+differences of the coefficients (P-splines, Eilers & Marx 1996) leaves straight lines free.
+
+References
+----------
+de Boor, C. (1978). A practical guide to splines. Springer. Eilers, P. H. C. & Marx, B. D. (1996).
+Flexible smoothing with B-splines and penalties. Statistical Science 11, 89–121.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dtstat.arrays import FloatArray, IntArray
+
+LOW, HIGH = -4.0, 4.0
+INTERVALS = 16
+K = INTERVALS + 3
+WIDTH = (HIGH - LOW) / INTERVALS
+
+
+def basis(z: FloatArray) -> tuple[IntArray, FloatArray]:
+    """First of the four splines that are not zero at each z, and the four values.
+
+    Parameters
+    ----------
+    z
+        (n,) values; those beyond the ends are taken on the straight continuation.
+
+    Returns
+    -------
+    first, values
+        (n,) and (n, 4), so that a curve is Σ_m values[:, m] β[first + m].
+    """
+    inside = np.clip(z, LOW, HIGH)
+    place = (inside - LOW) / WIDTH
+    first = np.minimum(place.astype(np.int64), INTERVALS - 1)
+    u = place - first
+    beyond = ((z - inside) / WIDTH)[:, None]
+    return first, _cubic(u) + beyond * _slope(u)
+
+
+def design(z: FloatArray) -> FloatArray:
+    """(n, K) matrix of all splines."""
+    first, values = basis(z)
+    B = np.zeros((len(z), K))
+    np.put_along_axis(B, first[:, None] + np.arange(4), values, axis=1)
+    return B
+
+
+def slope_design(z: FloatArray) -> FloatArray:
+    """(n, K) matrix of the derivatives of all splines."""
+    inside = np.clip(z, LOW, HIGH)
+    place = (inside - LOW) / WIDTH
+    first = np.minimum(place.astype(np.int64), INTERVALS - 1)
+    B = np.zeros((len(z), K))
+    slopes = _slope(place - first) / WIDTH
+    np.put_along_axis(B, first[:, None] + np.arange(4), slopes, axis=1)
+    return B
+
+
+def penalty() -> FloatArray:
+    """(K, K) matrix P = DᵀD of the second differences; its rank is K − 2."""
+    D = np.diff(np.eye(K), n=2, axis=0)
+    P: FloatArray = D.T @ D
+    return P
+
+
+def _cubic(u: FloatArray) -> FloatArray:
+    v = 1 - u
+    inner = (3 * u**3 - 6 * u**2 + 4) / 6, (3 * v**3 - 6 * v**2 + 4) / 6
+    return np.column_stack([v**3 / 6, *inner, u**3 / 6])
+
+
+def _slope(u: FloatArray) -> FloatArray:
+    """Return the derivatives by u."""
+    v = 1 - u
+    inner = (3 * u**2 - 4 * u) / 2, -(3 * v**2 - 4 * v) / 2
+    return np.column_stack([-(v**2) / 2, *inner, u**2 / 2])
