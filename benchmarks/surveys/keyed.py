@@ -33,6 +33,12 @@ class Survey:
         """The key as a structure over all items."""
         return dt.Structure.from_keys(self.key, list(self.data.columns))
 
+    def dependence(self) -> dt.DependenceMatrix:
+        """Spearman correlations of the answers, or the published matrix."""
+        if self.is_matrix:
+            return dt.DependenceMatrix.from_matrix(self.data, self.n_obs)
+        return dt.dependence(self.data)
+
 
 @cache
 def folder() -> Path:

@@ -33,5 +33,5 @@ def test_r_example_runs(require_r, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "DependenceMatrix: kendall of 9 items, 301 rows" in done.stdout
+    assert "Dependence thresholding: 3 factors behind 9 items" in done.stdout
     assert "=~ x7 + x8 + x9" in done.stdout
