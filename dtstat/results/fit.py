@@ -147,7 +147,7 @@ class DTFit:
 
         Columns: n_factors, n_loadings, n_uncovered, log_likelihood, n_parameters, aic, bic, ebic,
         held_out (mean log-likelihood of rows not fitted), behind and behind_se (how far behind
-        the best), origin, fitted (False: passed over after a quick look, scores are bounds).
+        the best), origin, fitted (False: could not win, scores are bounds).
         """
         return frames.contender_frame(self.contenders)
 

@@ -203,7 +203,7 @@ def _result(
     margins: Marginals | None,
 ) -> DTFit:
     """Choose, put the factors in the order of their first items, and fit to all rows."""
-    everything = contenders(evaluator.fitted, evaluator.passed_over, outcome.n_effective, held)
+    everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, held)
     order = ranking(everything, call.criterion)
     support = _ordered(everything[order[0]].support)
     matrix = problem.dependence

@@ -9,7 +9,7 @@ import numpy as np
 
 from dtstat.arrays import BoolArray
 from dtstat.selection.criteria import HELD_OUT, INFORMATION
-from dtstat.selection.evaluate import Fitted
+from dtstat.selection.evaluate import Fitted, Scored
 from dtstat.selection.holdout import HeldOut
 from dtstat.structure import Structure, compare
 
@@ -36,7 +36,7 @@ class Contender:
         Mean log-likelihood of a row that was not fitted, how far that is behind the best, and
         the standard error of this; NaN if no rows were held out.
     fitted
-        False if a quick look was enough to pass it over: its scores are then bounds.
+        False if it could not win by a bound on its likelihood: its scores are bounds then.
     """
 
     support: BoolArray
@@ -57,14 +57,14 @@ class Contender:
 
 
 def contenders(
-    fitted: tuple[Fitted, ...], passed_over: tuple[Fitted, ...], n: float, held: HeldOut | None
+    fitted: tuple[Fitted, ...], passed_over: tuple[Scored, ...], n: float, held: HeldOut | None
 ) -> tuple[Contender, ...]:
     """All structures with their scores, in the order they came up.
 
     Parameters
     ----------
     fitted, passed_over
-        What was fitted, and what was only glanced at.
+        What was fitted, and what could not win.
     n
         What the rows count as.
     held
@@ -77,18 +77,18 @@ def contenders(
         _contender(one, n, float(means[k]), float(behind[k]), float(errors[k]), True)
         for k, one in enumerate(fitted)
     ]
-    glanced = [_contender(one, n, math.nan, math.nan, math.nan, False) for one in passed_over]
-    return (*scored, *glanced)
+    bounds = [_contender(one, n, math.nan, math.nan, math.nan, False) for one in passed_over]
+    return (*scored, *bounds)
 
 
 def _contender(
-    one: Fitted, n: float, mean: float, behind: float, error: float, fitted: bool
+    one: Scored, n: float, mean: float, behind: float, error: float, fitted: bool
 ) -> Contender:
     return Contender(
         one.proposal.support,
         one.proposal.origin,
-        one.estimate.log_likelihood,
-        one.estimate.n_parameters,
+        one.log_likelihood,
+        one.n_parameters,
         one.cost("aic", n),
         one.cost("bic", n),
         one.cost("ebic", n),
@@ -105,7 +105,7 @@ def ranking(all_: tuple[Contender, ...], criterion: str) -> list[int]:
     "validation" and "cv" go by the mean held-out log-likelihood; "validation_2se" prefers, among
     those at most two standard errors behind the best, the one with the fewest parameters.
     """
-    known = [k for k, one in enumerate(all_) if one.fitted or criterion in INFORMATION]
+    known = [k for k, one in enumerate(all_) if one.fitted]
     if criterion in INFORMATION:
         return sorted(known, key=lambda k: float(getattr(all_[k], criterion)))
     if criterion != "validation_2se":

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.estimation.copula import FactorEstimate, fit_factors
+from dtstat.estimation.efa import maximum_likelihood
 from dtstat.estimation.misfit import effective_rows
 from dtstat.selection.criteria import information
 
 _MOST_STEPS = 300  # candidates that are still creeping then have factors that coincide
-_QUICK_STEPS = 5
+_SINGULAR = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +39,21 @@ class Proposal:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """A proposal with its maximum-likelihood estimate."""
+class Scored:
+    """A proposal with a log-likelihood: its own, or one that it cannot exceed.
+
+    Attributes
+    ----------
+    proposal
+        The structure.
+    log_likelihood
+        Of all rows.
+    n_obs
+        Number of rows.
+    """
 
     proposal: Proposal
-    estimate: FactorEstimate
+    log_likelihood: float
     n_obs: int
 
     @property
@@ -54,16 +66,29 @@ class Fitted:
         """Number of loadings."""
         return int(self.proposal.support.sum())
 
+    @property
+    def n_parameters(self) -> int:
+        """Loadings, uniquenesses and factor correlations."""
+        d = self.n_factors
+        return self.n_edges + len(self.proposal.support) + d * (d - 1) // 2
+
     def cost(self, criterion: str, n: float) -> float:
         """Value of an information criterion if the rows count as ``n``; smaller is better."""
         return information(
             criterion,
-            self.estimate.log_likelihood / self.n_obs,
-            self.estimate.n_parameters,
+            self.log_likelihood / self.n_obs,
+            self.n_parameters,
             self.n_edges,
             len(self.proposal.support),
             n,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted(Scored):
+    """A proposal with its maximum-likelihood estimate."""
+
+    estimate: FactorEstimate
 
 
 class Evaluator:
@@ -81,7 +106,7 @@ class Evaluator:
         self.R, self.n_obs = R, n_obs
         self.strength = np.abs(R)
         self._fitted: dict[frozenset[bytes], Fitted] = {}
-        self._glanced: dict[frozenset[bytes], Fitted] = {}
+        self._exploratory: dict[int, float] = {}
         self._rejected: set[frozenset[bytes]] = set()
         self._blocks: dict[tuple[bytes, int], float] = {}
 
@@ -95,32 +120,30 @@ class Evaluator:
         """Everything fitted so far and not rejected, in that order."""
         return tuple(one for key, one in self._fitted.items() if key not in self._rejected)
 
-    @property
-    def passed_over(self) -> tuple[Fitted, ...]:
-        """What was only glanced at: its costs are upper bounds."""
-        return tuple(look for key, look in self._glanced.items() if key not in self._fitted)
-
     def fit(self, proposal: Proposal) -> Fitted:
         """Fit a structure, or return the fit it had."""
         key = proposal.key
         if key not in self._fitted:
             estimate = fit_factors(self.R, self.n_obs, proposal.support, max_iterations=_MOST_STEPS)
-            self._fitted[key] = Fitted(proposal, estimate, self.n_obs)
+            self._fitted[key] = Fitted(proposal, estimate.log_likelihood, self.n_obs, estimate)
         return self._fitted[key]
 
     def reject(self, fitted: Fitted) -> None:
         """Leave a structure out of the comparison for other reasons than its cost."""
         self._rejected.add(fitted.proposal.key)
 
-    def glance(self, proposal: Proposal) -> Fitted:
-        """Fit by a few steps only: a likelihood not above that of :meth:`fit`."""
-        key = proposal.key
-        if key not in self._glanced:
-            estimate = fit_factors(
-                self.R, self.n_obs, proposal.support, max_iterations=_QUICK_STEPS
-            )
-            self._glanced[key] = Fitted(proposal, estimate, self.n_obs)
-        return self._glanced[key]
+    def bound(self, proposal: Proposal) -> Scored:
+        """Score a structure by a likelihood that it cannot exceed, without fitting it.
+
+        A model with d factors and given zeros is a special case of the exploratory model with d
+        factors, whose maximum is found once for every d; with an item explained without error
+        (at a bound of its own) that of the saturated model is taken. Infinite if the correlations
+        are singular.
+        """
+        d = proposal.support.shape[1]
+        if d not in self._exploratory:
+            self._exploratory[d] = _exploratory_log_likelihood(self.R, d)
+        return Scored(proposal, self.n_obs * self._exploratory[d], self.n_obs)
 
     def block_log_likelihood(self, items: IntArray, support: BoolArray) -> float:
         """Log-likelihood per row of a model of some items alone."""
@@ -138,3 +161,18 @@ class Evaluator:
     def worth(self, fitted: Fitted) -> float:
         """Rows that the data are worth as evidence about a structure."""
         return effective_rows(self.R, fitted.estimate, self.n_obs)
+
+
+def _exploratory_log_likelihood(R: FloatArray, d: int) -> float:
+    """Log-likelihood per row of d factors without zeros, or of the saturated model."""
+    p = len(R)
+    eigenvalues = np.linalg.eigvalsh(R)
+    if eigenvalues[0] < _SINGULAR:
+        return math.inf
+    F = float(np.log(eigenvalues).sum()) + p
+    if 0 < d < p:
+        found = maximum_likelihood(R, d)
+        if found.converged and not found.heywood.any():
+            Sigma = found.loadings @ found.loadings.T + np.diag(found.uniquenesses)
+            F = float(np.linalg.slogdet(Sigma)[1] + np.trace(np.linalg.solve(Sigma, R)))
+    return -0.5 * (p * math.log(2 * math.pi) + F)

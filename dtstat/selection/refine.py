@@ -18,6 +18,7 @@ Sörbom, D. (1989). Model modification. Psychometrika 54, 371–384.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -52,7 +53,8 @@ def refine(
     starts = sorted(evaluator.fitted, key=lambda one: one.cost(criterion, n))[:_STARTS]
     ends = [_climb(evaluator, start, rules, n) for start in track(starts, progress, "refining")]
     best = min([found.best, *ends], key=lambda one: one.cost(criterion, n))
-    return Outcome(best, min(n, evaluator.worth(best)) if rules.approximate else n)
+    worth = min(n, evaluator.worth(best)) if rules.approximate else n
+    return replace(found, best=best, n_effective=worth)
 
 
 def _climb(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fitted:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dtstat.arrays import BoolArray
 from dtstat.progress import Progress, track
 from dtstat.selection.criteria import least_loading
-from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
+from dtstat.selection.evaluate import Evaluator, Fitted, Proposal, Scored
 from dtstat.selection.merge import merge_while_better
 from dtstat.structure.attach import attach
 from dtstat.structure.barcode import Barcode
@@ -18,8 +18,6 @@ from dtstat.structure.cover import covers
 from dtstat.structure.path import Candidate
 
 SEARCHES = ("barcode", "threshold")
-_ALWAYS = 4  # candidates fitted in full before any is screened out
-_CAUTION = 2.0  # times the largest gain seen that a full fit may bring
 
 
 @dataclass(frozen=True)
@@ -54,10 +52,13 @@ class Outcome:
         The structure of least cost.
     n_effective
         What the rows counted as.
+    passed_over
+        Structures that cannot win, with the least cost they could have.
     """
 
     best: Fitted
     n_effective: float
+    passed_over: tuple[Scored, ...] = ()
 
 
 def search_barcode(
@@ -65,7 +66,6 @@ def search_barcode(
     barcode: Barcode,
     rules: Rules,
     progress: Progress = None,
-    screen: bool = True,
 ) -> Outcome:
     """Choose cliques from the pool of all thresholds, each factor at its own.
 
@@ -82,13 +82,12 @@ def search_barcode(
         Criterion, size of factors, what to do with items of no clique.
     progress
         True for a bar, or a function of (done, total).
-    screen
-        Whether candidates that cannot win, by a quick look at all, are spared a full fit.
     """
     cores = [(core, "barcode") for core in covers(barcode)]
 
     def improve(n: float) -> None:
-        _fit_all(evaluator, cores, rules, n, progress, screen)
+        for proposal in track(_completed(evaluator, cores, rules, n), progress, "fitting"):
+            evaluator.fit(proposal)
         best = evaluator.best(rules.criterion, n)
         merge_while_better(evaluator, best, rules.criterion, n)
 
@@ -106,17 +105,27 @@ def search_threshold(
 
     Parameters
     ----------
-    evaluator, rules, progress, screen
+    evaluator, rules, progress
         As in :func:`search_barcode`.
     candidates
         The solution path.
+    screen
+        Whether to spare those a fit that cannot win by a bound on their likelihood.
+
+    Returns
+    -------
+    Outcome
+        Its ``passed_over`` lists what was not fitted.
     """
     cores = [(one.structure.support, f"threshold {one.tau_low:.3f}") for one in candidates]
+    passed_over: list[Scored] = []
 
     def improve(n: float) -> None:
-        _fit_all(evaluator, cores, rules, n, progress, screen)
+        proposals = _completed(evaluator, cores, rules, n)
+        passed_over[:] = _fit_promising(evaluator, proposals, rules.criterion, n, progress, screen)
 
-    return _settle(evaluator, rules, improve)
+    outcome = _settle(evaluator, rules, improve)
+    return replace(outcome, passed_over=tuple(passed_over))
 
 
 def nothing(p: int) -> Proposal:
@@ -150,40 +159,32 @@ def _settle(evaluator: Evaluator, rules: Rules, improve: Callable[[float], None]
         n = worth
 
 
-def _fit_all(
-    evaluator: Evaluator,
-    cores: Iterable[tuple[BoolArray, str]],
-    rules: Rules,
-    n: float,
-    progress: Progress,
-    screen: bool,
-) -> None:
-    """Complete and fit all sets of cliques that may win, and the model without factors."""
-    evaluator.fit(nothing(evaluator.n_items))
-    proposals = (complete(evaluator, core, rules, n, origin) for core, origin in cores)
-    distinct = list({proposal.key: proposal for proposal in proposals}.values())
-    if screen and len(distinct) > _ALWAYS:
-        _fit_promising(evaluator, distinct, rules.criterion, n, progress)
-    else:
-        for proposal in track(distinct, progress, "fitting"):
-            evaluator.fit(proposal)
+def _completed(
+    evaluator: Evaluator, cores: Iterable[tuple[BoolArray, str]], rules: Rules, n: float
+) -> list[Proposal]:
+    """Complete all sets of cliques; distinct structures, the one without factors first."""
+    proposals = [nothing(evaluator.n_items)]
+    proposals += [complete(evaluator, core, rules, n, origin) for core, origin in cores]
+    return list({proposal.key: proposal for proposal in reversed(proposals)}.values())[::-1]
 
 
 def _fit_promising(
-    evaluator: Evaluator, proposals: list[Proposal], criterion: str, n: float, progress: Progress
-) -> None:
-    """Fit in the order of a quick look, and pass over those that cannot win.
-
-    A quick fit has a likelihood at most that of the full one, so its cost is too high, by a gain
-    that is seen wherever both are known. A candidate is passed over if twice the largest gain
-    would not make it the best; a test checks that the winner is never lost.
-    """
-    looks = [evaluator.glance(one) for one in track(proposals, progress, "looking")]
-    looks.sort(key=lambda look: look.cost(criterion, n))
-    largest_gain, best = 0.0, np.inf
-    for rank, look in enumerate(track(looks, progress, "fitting")):
-        rough = look.cost(criterion, n)
-        if rank >= _ALWAYS and rough - _CAUTION * largest_gain > best:
-            continue
-        full = evaluator.fit(look.proposal).cost(criterion, n)
-        largest_gain, best = max(largest_gain, rough - full), min(best, full)
+    evaluator: Evaluator,
+    proposals: list[Proposal],
+    criterion: str,
+    n: float,
+    progress: Progress,
+    screen: bool,
+) -> list[Scored]:
+    """Fit in the order of the least cost each could have; return those that cannot win."""
+    evaluator.fit(proposals[0])
+    bounds = [evaluator.bound(one) for one in track(proposals, progress, "bounds")]
+    bounds.sort(key=lambda one: one.cost(criterion, n))
+    passed_over = []
+    for bound in track(bounds, progress, "fitting"):
+        best = evaluator.best(criterion, n).cost(criterion, n)
+        if screen and bound.cost(criterion, n) > best:
+            passed_over.append(bound)
+        else:
+            evaluator.fit(bound.proposal)
+    return passed_over

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dtstat.selection.criteria import INFORMATION
-from dtstat.selection.evaluate import Evaluator, Proposal
+from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
 from dtstat.selection.merge import merge_while_better
 
 N = 500
@@ -162,14 +162,17 @@ def test_if_all_at_once_is_worse_the_most_convincing_pair_alone():
     R = sampled(own, 0.2, N, 0)
     fits = []
 
+    class Bad(Fitted):
+        def cost(self, criterion, n):
+            return np.inf
+
     class Stubborn(Evaluator):
         def fit(self, proposal):
             fitted = super().fit(proposal)
             fits.append(proposal.key)
             if proposal.key != key(own):
                 return fitted
-            bad = dataclasses.replace(fitted.estimate, log_likelihood=-1e9)
-            return dataclasses.replace(fitted, estimate=bad)
+            return Bad(*(getattr(fitted, field.name) for field in dataclasses.fields(fitted)))
 
     evaluator = Stubborn(R, N)
     start = evaluator.fit(Proposal(members(halves), "start"))
