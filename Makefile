@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
-# Benchmarks compare single cores: no hidden threads on either side.
+# No hidden threads: benchmarks compare single cores, and tests run on both already.
 ONE_CORE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
@@ -18,7 +18,7 @@ demo: $(VENV)/.core  ## fresh machine to the main result: the factors behind 26 
 setup: $(VENV)/.dev r-packages  ## install what the tests need: Python packages, R and R packages
 
 test: setup check  ## all checks and tests, Python and against live R
-	DTSTAT_REQUIRE_ALL=1 $(PY) -m pytest -n 2
+	DTSTAT_REQUIRE_ALL=1 $(ONE_CORE) $(PY) -m pytest -n 2
 
 check: $(VENV)/.dev  ## ruff and mypy
 	$(VENV)/bin/ruff check .
@@ -29,6 +29,7 @@ bench: $(VENV)/.dev r-packages  ## speed and correctness beside the peers, as ra
 	@sh tools/install_r.sh qgraph igraph psychotools multilevel psychotree
 	$(PIP) -e ".[bench]"
 	$(ONE_CORE) $(PY) -m benchmarks
+	$(ONE_CORE) $(PY) -m benchmarks.choice
 
 docs: $(VENV)/.dev  ## run the README's examples and refresh the output it shows
 	$(PY) tools/refresh_readme.py

@@ -6,8 +6,7 @@ import platform
 from pathlib import Path
 
 import dtstat
-from benchmarks import dependence, growth, path, sem
-from benchmarks.choice import run as choice
+from benchmarks import dependence, factors, growth, path, sem
 from benchmarks.harness import Report, fresh_python
 
 RESULTS = Path(__file__).parent / "results"
@@ -26,7 +25,7 @@ def main() -> None:
     path.run(report)
     dependence.run(report)
     sem.run(report)
-    choice.run(report)
+    factors.run(report)
     report.heading("Import")
     runs = [fresh_python(LIGHT).split() for _ in range(5)]
     seconds = min(float(run[0]) for run in runs)

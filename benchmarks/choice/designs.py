@@ -63,7 +63,7 @@ def cells() -> list[Cell]:
         for n in (300, 1000, 5000)
     ]
     wide = partial(_simulated, "high_dimensional", 250, factor_correlation=0.75)
-    return [*first, *crossed, *wrong, Cell("high-dimensional", "375 items", 250, wide, 30, 0)]
+    return [*first, *crossed, *wrong, Cell("high-dimensional", "375 items", 250, wide, 50, 0)]
 
 
 def misspecified(n: int, seed: int) -> tuple[pd.DataFrame, dt.Structure]:

@@ -11,6 +11,7 @@ from benchmarks.choice.scores import at_least, scores, side_by_side, under
 from benchmarks.harness import Report
 from benchmarks.surveys.keyed import Survey, folder, surveys
 from benchmarks.surveys.peers import PEERS, found_by_peers
+from dtstat.report import Table
 
 HEADLINE = {"bfi": 0.95, "spi": 0.98, "holzinger_swineford_24": 0.80, "thurstone": 1.0}
 LEFT_OUT = "neo_240"  # the peers need more than three minutes for it
@@ -18,7 +19,7 @@ COLUMNS = [*RULES, *PEERS]
 CASE = ["survey", "n", "p", "key"]
 
 
-def run(report: Report, cached: Path | None, everything: bool) -> None:
+def run(report: Report, cached: Path | None, everything: bool) -> str:
     """Print F₁ and the number of factors of every rule and peer, and targets.
 
     Parameters
@@ -29,6 +30,10 @@ def run(report: Report, cached: Path | None, everything: bool) -> None:
         A folder that ``keyed.R`` has filled before.
     everything
         Whether the survey that is left out of ``make bench`` is in.
+
+    Returns
+    -------
+    The surveys of the headline and the means, as a table.
     """
     source = cached or folder()
     every = [s for s in surveys(source) if everything or s.name != LEFT_OUT]
@@ -47,6 +52,19 @@ def run(report: Report, cached: Path | None, everything: bool) -> None:
         report.line(f"- {peer}: {recipe}")
     report.line("")
     _targets(report, results)
+    return _short(results)
+
+
+def _short(results: pd.DataFrame) -> str:
+    """F₁ of ours and the peers on the headline surveys, and the mean over all."""
+    wide = results.pivot(index="survey", columns="rule", values="f1")[["ours", *PEERS]]
+    sizes = results.drop_duplicates("survey").set_index("survey")[["n", "p", "key"]]
+    table = sizes.join(wide).loc[list(HEADLINE)].reset_index()
+    mean = {"survey": f"mean of all {len(wide)} surveys", "n": "", "p": "", "key": ""}
+    table = pd.concat([table, pd.DataFrame([mean | wide.mean().to_dict()])])
+    named = table.rename(columns={"ours": "dtstat", "p": "items", "key": "scales"})
+    notes = [f"{peer}: {recipe}" for peer, recipe in PEERS.items()]
+    return Table.from_frame(named, "F1 against the published key", notes).to_text()
 
 
 def _tried(survey: Survey, source: Path) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from benchmarks.harness import Report
 
 def run(
     report: Report, share: float = 1.0, cached: Path | None = None, everything: bool = False
-) -> None:
+) -> str:
     """Compare the rules of :mod:`benchmarks.choice.rules` on simulations and keyed surveys.
 
     Parameters
@@ -23,7 +23,12 @@ def run(
         A folder that ``keyed.R`` has filled before; without it R runs once.
     everything
         Whether the survey on which the peers take longest is in.
+
+    Returns
+    -------
+    Table of the surveys for the README.
     """
-    report.heading("Choice of a structure")
+    report.heading("Simulations")
     simulated.run(report, share)
-    real.run(report, cached, everything)
+    report.heading("Surveys with a published key")
+    return real.run(report, cached, everything)

@@ -30,6 +30,7 @@ from dtstat.selection.search import Outcome, Rules
 
 SALIENT = 0.2  # least size of a loading that is worth a place in the structure
 _STARTS = 3  # structures to start from, the best
+_ORIGIN = "refined"
 _TRIES = 5  # loadings tried at each step, the most promising
 
 
@@ -62,7 +63,7 @@ def _climb(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fit
         tried = [evaluator.fit(one) for one in _neighbours(evaluator, current, rules)]
         salient = [one for one in tried if _new_are_salient(one, current)]
         for one in tried:
-            if one not in salient:
+            if one not in salient and one.proposal.origin == _ORIGIN:  # not what a search proposed
                 evaluator.reject(one)
         best = min([current, *salient], key=lambda one: one.cost(rules.criterion, n))
         if best is current:
@@ -97,7 +98,7 @@ def _with(proposal: Proposal, toggled: list[tuple[int, int]]) -> Iterator[Propos
     support = proposal.support.copy()
     for i, k in toggled:
         support[i, k] = not support[i, k]
-    changed = Proposal(support, "refined")
+    changed = Proposal(support, _ORIGIN)
     if len(changed.key) == support.shape[1]:
         yield changed
 

@@ -5,8 +5,9 @@ that item i would have on factor k can be read off the dependence without a fit:
 
     λ_ik = mean_{j ∈ k} |r_ij| / √(mean_{j ≠ l ∈ k} |r_jl|),   i itself left out of k.
 
-It is largest for the factor the item belongs to, however weak the items of that factor are; the
-numerator alone would favour factors with strong items. (The multiple group method of factor
+It is largest for the factor the item belongs to, however weak the items of that factor are, as
+long as loadings within a factor are of similar size; the numerator alone would favour factors with
+strong items. (The multiple group method of factor
 analysis, Thurstone 1945, Holzinger 1944, computes loadings in this way.)
 
 References
