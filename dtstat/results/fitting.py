@@ -260,8 +260,8 @@ def _warned(problem: _Input, estimate: FactorEstimate) -> Iterator[str]:
     doubts = {
         f"There are fewer rows ({problem.n}) than items ({len(R)}): the search is fine, but the "
         "fit cannot be tested.": problem.n < len(R),
-        f"The factors explain {', '.join(exact[:5])} without error (Heywood case). Leave out an "
-        "item that nearly repeats another.": bool(exact),
+        f"The factors explain {', '.join(exact[:5])} without error (Heywood case): an item nearly "
+        "repeats another, or its factor has too few items to be sure.": bool(exact),
         "The estimate did not converge; do not trust the loadings.": not estimate.converged,
     }
     if problem.latent.smoothed:  # the user was warned when it was done

@@ -1,0 +1,61 @@
+"""Real surveys with a published key, read from R: what ``fit`` finds without being told.
+
+The margins are below what was measured, so that a change of the last decimals does not fail, and
+above what other ways of choosing reach (benchmarks/results/choice.md).
+"""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import dtstat as dt
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "surveys" / "keyed.R"
+AT_LEAST = {"bfi": 0.95, "spi": 0.98, "holzinger_swineford_24": 0.80, "thurstone": 1.0}
+
+pytestmark = pytest.mark.against_r
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("keyed")
+    subprocess.run(["Rscript", str(SCRIPT), str(path)], capture_output=True, check=True)
+    return path
+
+
+def survey(folder, name):
+    about = json.loads((folder / f"{name}.json").read_text())
+    data = pd.read_csv(folder / f"{name}.csv")
+    truth = dt.Structure.from_keys(about["key"], list(data.columns))
+    if about["is_matrix"]:
+        return dt.DependenceMatrix.from_matrix(data, about["n_obs"]), truth
+    return data, truth
+
+
+@pytest.mark.parametrize("name", AT_LEAST)
+def test_scales_are_found(require_r, folder, name):
+    data, truth = survey(folder, name)
+    assert dt.compare(dt.fit(data).structure, truth).f1 >= AT_LEAST[name]
+
+
+def test_domains_of_100_adjectives_are_a_second_level(require_r, folder):
+    """The first level has facets, the second the five domains."""
+    data, truth = survey(folder, "big5_adjectives")
+    facets = dt.fit(data)
+    with pytest.warns(dt.EstimationWarning, match="Heywood"):  # domains of two facets
+        domains = facets.second_level()
+    assert facets.n_factors > 5
+    assert domains.n_factors == 5
+    assert dt.compare(facets.structure.under(domains.structure), truth).f1 > 0.85
+
+
+def test_more_rows_do_not_buy_factors(require_r, folder):
+    """A quarter of the answers, and all of them; plain criteria find more in more."""
+    data, _ = survey(folder, "bfi")
+    few = data.sample(len(data) // 4, random_state=1)
+    assert dt.fit(data).n_factors <= dt.fit(few).n_factors + 1
+    plain = dt.fit(data, misfit="none").n_factors
+    assert plain > dt.fit(data).n_factors
