@@ -16,9 +16,7 @@ NONE = np.zeros((6, 0), dtype=bool)
 
 def contender(support, cost=0.0, held=math.nan, behind=math.nan, se=math.nan, fitted=True, k=None):
     parameters = int(support.sum()) + 6 if k is None else k
-    return Contender(
-        support, "test", -1.0, parameters, cost, cost, cost, held, behind, se, fitted
-    )
+    return Contender(support, "test", -1.0, parameters, cost, cost, cost, held, behind, se, fitted)
 
 
 def sentence(contenders, criterion):

@@ -105,7 +105,7 @@ def test_expected_gains_foretell_the_likelihood():
     more = SIMPLE.copy()
     more[0, 1] = True
     gain = 2 * (fit_factors(R, 1000, more).log_likelihood - estimate.log_likelihood)
-    assert 0 < gain
+    assert gain > 0
     assert 1000 * gains[0, 1] == pytest.approx(gain, rel=0.35)
 
 

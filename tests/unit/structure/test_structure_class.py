@@ -259,3 +259,25 @@ def test_unknown_names_suggest_the_nearest():
 
 def test_from_keys_takes_a_single_item_as_one():
     assert Structure.from_keys({"A": "q_253"}).item_names == ("q_253",)
+
+
+def test_under_gives_the_items_of_each_domain(chain):
+    upper = Structure([[1, 0], [0, 1], [1, 0]], ["H", "F", "G"], ["low", "high"])
+    under = chain.under(upper)
+    assert under.item_names == chain.item_names
+    assert under.factor_names == ("low", "high")
+    assert under.children("low") == ("b", "c", "d", "e")
+    assert under.children("high") == ("a", "b")
+    assert under.uncovered == ("f",)
+
+
+def test_under_leaves_items_of_a_factor_without_domain_uncovered(chain):
+    under = chain.under(Structure([[1], [1], [0]], ["F", "G", "H"], ["domain"]))
+    assert under.children("domain") == ("a", "b", "c", "d")
+    assert under.uncovered == ("e", "f")
+
+
+@pytest.mark.parametrize("names", [["F", "G"], ["F", "G", "X"], ["F", "G", "H", "I"]])
+def test_under_needs_the_factors_as_items(chain, names):
+    with refused("`upper` must have the factors of this structure as its items: F, G, H"):
+        chain.under(Structure(np.ones((len(names), 1)), names))
