@@ -53,10 +53,13 @@ def _margin(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     answers, counts = np.unique(x, return_counts=True)
     scores = ndtri((np.cumsum(counts) - counts / 2) / len(x))
     scores = scores / np.sqrt(counts @ scores**2 / len(x))
-    kept = _spread(len(answers))
+    kept = _spread(scores)
     return answers[kept], scores[kept]
 
 
-def _spread(count: int) -> IntArray:
-    """Return positions of all answers, or of so many evenly spread ones, both ends included."""
-    return np.unique(np.linspace(0, count - 1, min(count, _MOST_KNOTS)).round().astype(np.int64))
+def _spread(scores: FloatArray) -> IntArray:
+    """Return positions of all answers, or of so many with evenly spread scores, tails included."""
+    if len(scores) <= _MOST_KNOTS:
+        return np.arange(len(scores))
+    wanted = np.linspace(scores[0], scores[-1], _MOST_KNOTS)
+    return np.unique(np.searchsorted(scores, wanted).clip(0, len(scores) - 1))

@@ -119,7 +119,9 @@ def _loading_frame(loadings: pd.DataFrame, uniquenesses: pd.Series[float]) -> pd
 
 def _order(loadings: pd.DataFrame) -> list[int]:
     size = np.abs(loadings.to_numpy())
-    return [int(i) for i in np.lexsort((-size.max(axis=1), size.argmax(axis=1)))]
+    strongest = size.argmax(axis=1)
+    strongest[size.max(axis=1) == 0] = size.shape[1]  # without any loading: last
+    return [int(i) for i in np.lexsort((-size.max(axis=1), strongest))]
 
 
 def _variance_frame(loadings: pd.DataFrame, correlations: pd.DataFrame) -> pd.DataFrame:

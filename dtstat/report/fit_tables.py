@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 
@@ -16,12 +17,17 @@ def factors_table(frame: pd.DataFrame, title: str) -> Table:
     """One row a factor: its thresholds, its size, and the clique it was read off."""
     shown = frame.rename(columns={"persistence": "width", "n_items": "items", "n_unique": "unique"})
     shown = shown.assign(core=[_listed(core) for core in frame["core"]])
-    notes = (
+    for column in ("from", "to", "width"):
+        shown[column] = ["" if math.isnan(v) else f"{v:.3f}" for v in shown[column]]
+    notes = [
         "from, to: thresholds at which the core is an independent maximal clique; width: how far "
         "apart.",
         "core: that clique, the longest-lived within the factor. unique: items of no other factor.",
-    )
-    return Table.from_frame(shown, title, notes)
+    ]
+    if any(not core for core in frame["core"]):
+        notes.append("No core: what is left of cliques that overlap.")
+    table = Table.from_frame(shown, title, notes)
+    return replace(table, alignment="lrrrrrl")
 
 
 def measures_table(measures: Mapping[str, float], notes: tuple[str, ...] = ()) -> Table:
@@ -32,23 +38,24 @@ def measures_table(measures: Mapping[str, float], notes: tuple[str, ...] = ()) -
 
 def _measure_rows(m: Mapping[str, float]) -> list[tuple[str, str]]:
     p = m["pvalue"]
+    tested = "" if math.isnan(m["chisq"]) or not m["df"] else "yes"
     test = "" if math.isnan(p) else f", p = {p:.3f}" if p >= 0.0005 else ", p < 0.001"
     interval = f" (90% interval {m['rmsea.ci.lower']:.3f} to {m['rmsea.ci.upper']:.3f})"
     return [
-        ("Chi-square", _known(m["chisq"], f"{m['chisq']:.1f} on {m['df']:.0f} df{test}")),
-        ("CFI", _known(m["cfi"], f"{m['cfi']:.3f}")),
-        ("TLI", _known(m["tli"], f"{m['tli']:.3f}")),
-        ("RMSEA", _known(m["rmsea"], f"{m['rmsea']:.3f}{interval}")),
+        ("Chi-square", tested and f"{m['chisq']:.1f} on {m['df']:.0f} df{test}"),
+        ("CFI", tested and f"{m['cfi']:.3f}"),
+        ("TLI", tested and f"{m['tli']:.3f}"),
+        ("RMSEA", tested and f"{m['rmsea']:.3f}{interval}"),
         ("SRMR", f"{m['srmr']:.3f}"),
     ]
 
 
-def _known(value: float, text: str) -> str:
-    return "" if math.isnan(value) else text
-
-
-def contenders_table(frame: pd.DataFrame, criterion: str, max_rows: int) -> Table:
+def contenders_table(
+    frame: pd.DataFrame, criterion: str, n_effective: float, max_rows: int
+) -> Table:
     """Give the best structures, one row each, the chosen one first."""
+    bounds = int((~frame["fitted"]).sum())
+    frame = frame[frame["fitted"]]
     columns = ["n_factors", "n_loadings", "n_uncovered", "log_likelihood", "ebic", "bic", "aic"]
     if frame["held_out"].notna().any():
         columns += ["held_out", "behind", "behind_se"]
@@ -63,9 +70,18 @@ def contenders_table(frame: pd.DataFrame, criterion: str, max_rows: int) -> Tabl
             "behind_se": "SE",
         }
     )
-    notes = [f"Best first by {criterion}; smaller is better for ebic, bic and aic."]
-    if len(frame) > max_rows:
-        notes.append(f"{len(frame) - max_rows} more in candidates.")
+    for column in ("held out", "behind", "SE"):
+        if column in shown:
+            shown[column] = [f"{v:.4f}" for v in shown[column]]
+    notes = [
+        f"Best first by {criterion}. ebic, bic, aic: with {n_effective:.0f} rows counted; smaller "
+        "is better, within this table."
+    ]
+    if "SE" in shown:
+        notes.append("held out: log-likelihood a row, larger is better; behind the best, with SE.")
+    more = max(len(frame) - max_rows, 0)
+    if more or bounds:
+        notes.append(f"{more} more in candidates, and {bounds} that could not win.")
     return Table.from_frame(shown, "What else was possible", notes, digits=1)
 
 

@@ -96,6 +96,8 @@ class DTFit:
         What the data were, and their margins; None if a matrix was given.
     notes
         What the user was warned of.
+    stem
+        What names of factors begin with.
     """
 
     call: FitCall
@@ -113,6 +115,7 @@ class DTFit:
     sample: SampleFacts | None
     marginals: Marginals | None
     notes: tuple[str, ...]
+    stem: str = "F"
 
     @property
     def item_names(self) -> tuple[str, ...]:
@@ -121,8 +124,8 @@ class DTFit:
 
     @property
     def factor_names(self) -> tuple[str, ...]:
-        """F1, F2, ... in the order of their first items."""
-        return tuple(f"F{k + 1}" for k in range(self.n_factors))
+        """F1, F2, ... (G1, G2, ... at a second level) in the order of their first items."""
+        return tuple(f"{self.stem}{k + 1}" for k in range(self.n_factors))
 
     @property
     def n_factors(self) -> int:
@@ -185,7 +188,8 @@ class DTFit:
         """One row a factor: thresholds from and to, persistence, n_items, n_unique, core.
 
         The core is the clique of the barcode that the factor is read off: the factor itself if
-        it is one, else the longest-lived within it.
+        it is one, else the longest-lived within it. A factor that was merged or trimmed may have
+        none: its thresholds are NaN then.
         """
         return frames.factor_frame(self.path.barcode(), self.structure)
 
@@ -242,7 +246,7 @@ class DTFit:
         return frames.tidy_frame(self)
 
     def glance(self) -> pd.DataFrame:
-        """One row about the whole fit."""
+        """One row about the whole fit; aic and bic count all rows, as other programs do."""
         chosen = self.candidates.iloc[0]
         about = {
             "n_obs": self.n_obs,
@@ -253,10 +257,9 @@ class DTFit:
             "n_uncovered": int(chosen["n_uncovered"]),
             "search": self.call.search,
             "criterion": self.call.criterion,
-            **{name: float(chosen[name]) for name in ("ebic", "bic", "aic")},
             "converged": self.estimate.converged,
         }
-        return pd.DataFrame([about | self.fit_measures])
+        return pd.DataFrame([about | frames.likelihood_measures(self) | self.fit_measures])
 
     def to_lavaan(self) -> str:
         """Measurement model in lavaan's syntax."""
@@ -311,7 +314,8 @@ class DTFit:
             Structures listed as what else was possible.
         """
         advice = "It is compared with absolute loadings."
-        return fit_summary(self, checks.unit_interval("cutoff", cutoff, advice), max_rows)
+        rows = checks.integer("max_rows", max_rows, 0, "0 leaves the table out.")
+        return fit_summary(self, checks.unit_interval("cutoff", cutoff, advice), rows)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file that :func:`dtstat.load` reads."""

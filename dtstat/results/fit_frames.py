@@ -10,6 +10,7 @@ import pandas as pd
 
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.data import ItemData, read_survey
+from dtstat.data.columns import column_numbers
 from dtstat.errors import InputError
 from dtstat.estimation.copula import FactorEstimate
 from dtstat.selection.choose import Contender
@@ -49,25 +50,27 @@ def contender_frame(contenders: Sequence[Contender]) -> pd.DataFrame:
 
 def factor_frame(barcode: Barcode, structure: Structure) -> pd.DataFrame:
     """One row a factor, with the clique it is read off."""
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for k, name in enumerate(structure.factor_names):
-        bar = barcode[_core(barcode, structure.support[:, k])]
-        unique = len(structure.unique_children(k))
-        n_items = int(structure.support[:, k].sum())
-        rows.append((name, bar.birth, bar.death, bar.persistence, n_items, unique, bar.items))
+        core = _core(barcode, structure.support[:, k])
+        sizes = int(structure.support[:, k].sum()), len(structure.unique_children(k))
+        if core is None:
+            rows.append((name, np.nan, np.nan, np.nan, *sizes, ()))
+        else:
+            bar = barcode[core]
+            rows.append((name, bar.birth, bar.death, bar.persistence, *sizes, bar.items))
     columns = ["factor", "from", "to", "persistence", "n_items", "n_unique", "core"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _core(barcode: Barcode, items: BoolArray) -> int:
-    """Bar that is the factor; or the longest-lived within; or the one most like it."""
+def _core(barcode: Barcode, items: BoolArray) -> int | None:
+    """Bar that is the factor, or the longest-lived within; None if there is none."""
     members = barcode.members
     same = np.flatnonzero((members == items).all(axis=1))
     within = np.flatnonzero(~(members & ~items).any(axis=1))
     if same.size or within.size:
         return int(same[0] if same.size else within[0])
-    shared = (members & items).sum(axis=1) / (members | items).sum(axis=1)
-    return int(shared.argmax())
+    return None
 
 
 def uncovered_frame(fit: DTFit) -> pd.DataFrame:
@@ -79,20 +82,32 @@ def uncovered_frame(fit: DTFit) -> pd.DataFrame:
         return pd.DataFrame(rows, columns=columns)
     loadings = implied_loadings(np.abs(fit.latent.R), fit.support)
     nearest = loadings.argmax(axis=1)
-    reason = _reason(fit)
     rows = [
-        (fit.item_names[i], fit.factor_names[nearest[i]], float(loadings[i].max()), reason)
+        (
+            fit.item_names[i],
+            fit.factor_names[nearest[i]],
+            float(loadings[i].max()),
+            _reason(fit, float(loadings[i].max())),
+        )
         for i in out
     ]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _reason(fit: DTFit) -> str:
+def _reason(fit: DTFit, loading: float) -> str:
     if fit.call.uncovered != "attach":
         return "in no clique of the structure"
     criterion = "ebic" if fit.call.criterion in HELD_OUT else fit.call.criterion
     least = least_loading(criterion, len(fit.item_names), fit.n_effective)
+    if loading >= least:
+        return f"{criterion} is smaller without it"
     return f"a loading below {least:.2f} does not pay by {criterion}"
+
+
+def likelihood_measures(fit: DTFit) -> dict[str, float]:
+    """Akaike's and Schwarz's criteria with all rows counted."""
+    deviance, k = -2 * fit.estimate.log_likelihood, fit.estimate.n_parameters
+    return {"aic": deviance + 2 * k, "bic": deviance + k * float(np.log(fit.n_typical))}
 
 
 def tidy_frame(fit: DTFit) -> pd.DataFrame:
@@ -129,7 +144,8 @@ def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArr
                 "data",
             )
         chosen = data.set_axis(list(map(str, data.columns)), axis=1)[list(names)]
-        return data.index, chosen.to_numpy(dtype=float, na_value=np.nan)
+        columns = [column_numbers(chosen[name], name).values for name in names]
+        return data.index, np.column_stack(columns)
     values = data.values if isinstance(data, ItemData) else np.asarray(data, dtype=float)
     if values.ndim != 2 or values.shape[1] != len(names):
         raise InputError(

@@ -21,14 +21,16 @@ _MARKS = (
 )
 _NEARLY_ALL = 0.95
 _BY_CHANCE = 0.05  # probability that the largest of all pairs is larger
-_FROM = "From latent correlations (by {}); for robust or ordinal tests: cfa(data, fit.structure)."
 
 
 def fit_summary(fit: DTFit, cutoff: float, max_rows: int) -> Summary:
     """Put call, data, choice and tables in the order a reader asks for them."""
     if not fit.n_factors:
-        return Summary((*_head(fit), *_nothing(fit)), (_contenders(fit, max_rows),))
+        rest = (_contenders(fit, max_rows),) if max_rows else ()
+        return Summary((*_head(fit), *_nothing(fit)), rest)
     title = "Factors, each at its own thresholds"
+    if fit.call.search == "threshold":
+        title = f"Factors ({fit.contenders[0].origin})"
     loadings = factor_table(
         fit.loadings,
         fit.factor_correlations,
@@ -90,7 +92,7 @@ def _evidence(fit: DTFit) -> tuple[str, ...]:
     each = "" if fit.n_typical == fit.n_obs else f" ({fit.n_typical} behind a typical pair)"
     return (
         f"        As evidence the {fit.n_obs} rows{each} count as {fit.n_effective:.0f}: the model "
-        f"misfits by more than sampling error (RMSEA about {math.sqrt(v):.3f}).",
+        f"misfits by more than sampling error (root mean square {math.sqrt(v):.3f}).",
     )
 
 
@@ -122,11 +124,20 @@ def _marks(fit: DTFit) -> pd.Series[str]:
 
 
 def _measure_notes(fit: DTFit) -> tuple[str, ...]:
-    notes = [_FROM.format(fit.latent.measure)]
+    notes = [f"From {fit.latent.measure} correlations as of {fit.n_typical} rows." + _latent(fit)]
+    if fit.sample is not None:
+        notes.append('Standard errors, robust or ordinal tests: cfa(data, fit.structure, "mlr").')
     if math.isnan(fit.fit_measures["chisq"]):
         notes.append("No chi-square, CFI, TLI and RMSEA: the correlations are singular.")
+    elif not fit.fit_measures["df"]:
+        notes.append("No degrees of freedom: the fit cannot be tested.")
     return tuple(notes)
 
 
+def _latent(fit: DTFit) -> str:
+    ranks = fit.latent.measure in ("spearman", "kendall")
+    return " Made latent by the sine formulas." if ranks else ""
+
+
 def _contenders(fit: DTFit, max_rows: int) -> Table:
-    return tables.contenders_table(fit.candidates, fit.call.criterion, max_rows)
+    return tables.contenders_table(fit.candidates, fit.call.criterion, fit.n_effective, max_rows)

@@ -29,7 +29,7 @@ from dtstat.results.fit import DTFit, FitCall, SampleFacts
 from dtstat.selection.choose import contenders, explanation, ranking
 from dtstat.selection.criteria import CRITERIA, HELD_OUT
 from dtstat.selection.evaluate import Evaluator
-from dtstat.selection.holdout import HeldOut, cross_validate, folds, split_rows, validate
+from dtstat.selection.holdout import HeldOut, Learn, cross_validate, folds, split_rows, validate
 from dtstat.selection.refine import refine
 from dtstat.selection.search import SEARCHES, Outcome, Rules, search_barcode, search_threshold
 from dtstat.structure.attach import attached_items
@@ -40,6 +40,10 @@ ESTIMATORS = ("copula", "linear")
 UNCOVERED = ("attach", "report", "error")
 MISFIT = ("estimated", "none")
 _FEWEST_ROWS = 3
+_OF_FACTORS = (
+    "The items are factors of another fit. Their correlations are estimates, not observations: "
+    "chi-square and RMSEA look better than they are."
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ def check_call(call: FitCall) -> None:
 def fit_items(items: ItemData, call: FitCall, work: Work) -> DTFit:
     """Fit answers."""
     whole = _input(items, call, work)
+    learn = linear_marginals if call.estimator == "linear" else learn_marginals
     held: HeldOut | None = None
     if call.criterion == "validation" or call.criterion == "validation_2se":
         fitted_rows, held_rows = split_rows(items.n_rows, cast(int, call.seed))
@@ -80,19 +85,18 @@ def fit_items(items: ItemData, call: FitCall, work: Work) -> DTFit:
         check_usable(part)
         searched = _input(part, call, work)
         evaluator, outcome = _search(searched, call, work)
-        held = validate(evaluator.fitted, part.values, items.values[held_rows])
+        held = validate(evaluator.fitted, part.values, items.values[held_rows], learn)
     else:
         evaluator, outcome = _search(whole, call, work)
         if call.criterion == "cv":
-            held = _cross_validated(items, evaluator, call, work)
+            held = _cross_validated(items, evaluator, call, work, learn)
     sample = SampleFacts(
         items.n_rows,
         whole.dependence.n_obs or items.n_rows,
         items.complete_rows().n_rows,
         {kind: items.kinds.count(kind) for kind in dict.fromkeys(items.kinds)},
     )
-    linear = call.estimator == "linear"
-    margins = linear_marginals(items.values) if linear else learn_marginals(items.values)
+    margins = learn(items.values)
     return _result(whole, call, work, evaluator, outcome, held, sample, margins)
 
 
@@ -132,12 +136,23 @@ def fit_factors_of(lower: DTFit, min_children: int, options: Mapping[str, Any]) 
         if name not in known:
             raise checks.unknown("options", "an argument of second_level()", name, known)
     smallest = checks.integer("min_children", min_children, 2, "One factor is not a domain.")
-    call = replace(lower.call, min_children=smallest, measure="pearson", **options)
+    if lower.call.criterion in HELD_OUT:
+        options = {"criterion": "ebic", **options}  # a matrix has no rows to hold out
+    call = replace(
+        lower.call,
+        min_children=smallest,
+        measure="pearson",
+        estimator="copula",
+        thresholds="exact",
+        seed=None,
+        **options,
+    )
     check_call(call)
     matrix = DependenceMatrix.from_matrix(
         lower.estimate.factor_correlations, lower.n_obs, names=lower.factor_names
     )
-    return fit_matrix(matrix, lower.n_obs, replace(call, estimator="copula"), Work())
+    found = fit_matrix(matrix, lower.n_obs, call, Work())
+    return replace(found, stem="G", notes=(*found.notes, _OF_FACTORS))
 
 
 def _input(items: ItemData, call: FitCall, work: Work) -> _Input:
@@ -179,7 +194,9 @@ def _search(problem: _Input, call: FitCall, work: Work) -> tuple[Evaluator, Outc
     return evaluator, outcome
 
 
-def _cross_validated(items: ItemData, evaluator: Evaluator, call: FitCall, work: Work) -> HeldOut:
+def _cross_validated(
+    items: ItemData, evaluator: Evaluator, call: FitCall, work: Work, learn: Learn
+) -> HeldOut:
     fold = folds(items.n_rows, cast(int, call.seed))
     correlations = []
     for k in np.unique(fold):
@@ -189,7 +206,7 @@ def _cross_validated(items: ItemData, evaluator: Evaluator, call: FitCall, work:
             warnings.simplefilter("ignore", EstimationWarning)
             correlations.append(_input(part, call, replace(work, progress=None)).latent.R)
     supports = [one.proposal.support for one in evaluator.fitted]
-    return cross_validate(supports, items.values, correlations, fold, work.progress)
+    return cross_validate(supports, items.values, correlations, fold, learn, work.progress)
 
 
 def _result(
@@ -205,7 +222,8 @@ def _result(
     """Choose, put the factors in the order of their first items, and fit to all rows."""
     everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, held)
     order = ranking(everything, call.criterion)
-    support = _ordered(everything[order[0]].support)
+    support = everything[order[0]].support
+    support.setflags(write=False)
     matrix = problem.dependence
     bars = barcode(matrix.values, matrix.names, call.min_children)
     _refuse_uncovered(support, problem.dependence.names, call)
@@ -229,14 +247,6 @@ def _result(
         marginals=margins,
         notes=notes,
     )
-
-
-def _ordered(support: BoolArray) -> BoolArray:
-    first = support.argmax(axis=0)
-    order = np.lexsort((-support.sum(axis=0), first))
-    ordered: BoolArray = np.ascontiguousarray(support[:, order])
-    ordered.setflags(write=False)
-    return ordered
 
 
 def _refuse_uncovered(support: BoolArray, names: tuple[str, ...], call: FitCall) -> None:

@@ -85,7 +85,7 @@ def _contender(
     one: Scored, n: float, mean: float, behind: float, error: float, fitted: bool
 ) -> Contender:
     return Contender(
-        one.proposal.support,
+        _by_first_item(one.proposal.support),
         one.proposal.origin,
         one.log_likelihood,
         one.n_parameters,
@@ -97,6 +97,12 @@ def _contender(
         error,
         fitted,
     )
+
+
+def _by_first_item(support: BoolArray) -> BoolArray:
+    """Put the factors in the order of their first items, the larger first."""
+    order = np.lexsort((-support.sum(axis=0), support.argmax(axis=0)))
+    return np.ascontiguousarray(support[:, order])
 
 
 def ranking(all_: tuple[Contender, ...], criterion: str) -> list[int]:
@@ -111,10 +117,10 @@ def ranking(all_: tuple[Contender, ...], criterion: str) -> list[int]:
     if criterion != "validation_2se":
         return sorted(known, key=lambda k: -all_[k].held_out)
 
-    def preference(k: int) -> tuple[bool, float]:
+    def preference(k: int) -> tuple[bool, float, float]:
         one = all_[k]
         within = one.behind <= 2 * one.behind_se
-        return not within, float(one.n_parameters) if within else one.behind
+        return not within, float(one.n_parameters) if within else one.behind, one.behind
 
     return sorted(known, key=preference)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,12 +10,15 @@ import numpy as np
 from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.estimation.copula import fit_factors
 from dtstat.estimation.factor_rows import row_log_likelihoods
-from dtstat.estimation.marginals import learn_marginals
+from dtstat.estimation.marginals import Marginals, learn_marginals
 from dtstat.progress import Progress, track
 from dtstat.selection.evaluate import Fitted
 
 SHARE = 0.2  # of the rows that validate, as in the paper (1000 of 5000)
 FOLDS = 5
+_FEWEST = 2  # held-out rows: one has no standard error
+
+Learn = Callable[[FloatArray], Marginals]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +45,15 @@ class HeldOut:
         Rows are paired: what makes a row likely or not under all structures cancels.
         """
         gaps = self.rows[self.mean.argmax()] - self.rows
-        errors = gaps.std(axis=1, ddof=1) / np.sqrt(gaps.shape[1])
+        n = gaps.shape[1]
+        errors = gaps.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(gaps), np.inf)
         return gaps.mean(axis=1), errors
 
 
 def split_rows(n: int, seed: int) -> tuple[IntArray, IntArray]:
     """Return rows to fit on and rows to validate on, at random."""
     order = np.random.default_rng(seed).permutation(n)
-    held = max(round(SHARE * n), 1)
+    held = max(round(SHARE * n), _FEWEST)
     return np.sort(order[held:]), np.sort(order[:held])
 
 
@@ -58,7 +63,9 @@ def folds(n: int, seed: int) -> IntArray:
     return fold
 
 
-def validate(fitted: tuple[Fitted, ...], X: FloatArray, held: FloatArray) -> HeldOut:
+def validate(
+    fitted: tuple[Fitted, ...], X: FloatArray, held: FloatArray, learn: Learn = learn_marginals
+) -> HeldOut:
     """Score fitted structures on held-out rows.
 
     Parameters
@@ -67,8 +74,10 @@ def validate(fitted: tuple[Fitted, ...], X: FloatArray, held: FloatArray) -> Hel
         Structures fitted to the rows ``X``.
     X, held
         Answers that were fitted, and those that were not.
+    learn
+        How margins are learnt.
     """
-    Z = learn_marginals(X).normal_scores(held)
+    Z = learn(X).normal_scores(held)
     return HeldOut(np.array([row_log_likelihoods(one.estimate, Z) for one in fitted]))
 
 
@@ -77,6 +86,7 @@ def cross_validate(
     X: FloatArray,
     correlations: list[FloatArray],
     fold: IntArray,
+    learn: Learn = learn_marginals,
     progress: Progress = None,
 ) -> HeldOut:
     """Score structures on each fold, with parameters from the other folds.
@@ -91,13 +101,15 @@ def cross_validate(
         For each fold the latent correlations of the rows outside it.
     fold
         (n,) the fold of each row.
+    learn
+        How margins are learnt.
     progress
         True for a bar, or a function of (done, total).
     """
     rows = np.empty((len(supports), len(X)))
     for k, R in enumerate(track(correlations, progress, "folds")):
         out = fold == k
-        Z = learn_marginals(X[~out]).normal_scores(X[out])
+        Z = learn(X[~out]).normal_scores(X[out])
         for j, support in enumerate(supports):
             estimate = fit_factors(R, int((~out).sum()), support)
             rows[j, out] = row_log_likelihoods(estimate, Z)

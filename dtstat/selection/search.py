@@ -125,7 +125,9 @@ def search_threshold(
         passed_over[:] = _fit_promising(evaluator, proposals, rules.criterion, n, progress, screen)
 
     outcome = _settle(evaluator, rules, improve)
-    return replace(outcome, passed_over=tuple(passed_over))
+    fitted = {one.proposal.key for one in evaluator.fitted}
+    rest = tuple(one for one in passed_over if one.proposal.key not in fitted)
+    return replace(outcome, passed_over=rest)
 
 
 def nothing(p: int) -> Proposal:
