@@ -49,6 +49,23 @@ def factor_scores(estimate: FactorEstimate, Z: FloatArray) -> FloatArray:
     return scores
 
 
+def plausible_values(
+    estimate: FactorEstimate, Z: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """(n, d) draws of the factors given standard rows: scores with their error put back.
+
+    Unlike scores they vary and correlate as the factors do. A row without any item is drawn from
+    the model.
+    """
+    draws = np.empty((len(Z), estimate.loadings.shape[1]))
+    for pattern in _patterns(estimate, Z):
+        x = Z[np.ix_(pattern.rows, pattern.items)]
+        noise = rng.standard_normal((len(x), draws.shape[1]))
+        root = np.linalg.cholesky((pattern.V + pattern.V.T) / 2)
+        draws[pattern.rows] = x @ pattern.W @ pattern.V + noise @ root.T
+    return draws
+
+
 def row_log_likelihoods(estimate: FactorEstimate, Z: FloatArray) -> FloatArray:
     """(n,) log-likelihoods of standard rows; 0 for a row without any item."""
     values = np.zeros(len(Z))

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from dtstat.estimation.copula import fit_factors
-from dtstat.estimation.factor_rows import factor_scores, row_log_likelihoods
+from dtstat.estimation.factor_rows import factor_scores, plausible_values, row_log_likelihoods
 
 SUPPORT = np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [0, 0]], dtype=bool)
 
@@ -73,3 +73,16 @@ def test_without_factors_items_are_independent():
     np.testing.assert_allclose(
         row_log_likelihoods(estimate, Z), np.nansum(log_density, axis=1), atol=1e-6
     )
+
+
+def test_plausible_values_vary_and_correlate_as_the_factors_do():
+    """5000 rows: five standard errors of a correlation and a variance."""
+    L = np.repeat(np.eye(2), 4, axis=0) * 0.7
+    Phi = np.array([[1, 0.5], [0.5, 1]])
+    Sigma = L @ Phi @ L.T + 0.51 * np.eye(8)
+    rng = np.random.default_rng(1)
+    rows = rng.multivariate_normal(np.zeros(8), Sigma, 5000)
+    rows[:100, :4] = np.nan
+    estimate = fit_factors(Sigma, 5000, L > 0)
+    draws = plausible_values(estimate, rows, rng)
+    np.testing.assert_allclose(np.cov(draws.T), Phi, atol=5 * np.sqrt(2 / 5000))

@@ -7,7 +7,9 @@ from scipy.stats import multivariate_normal, norm
 import dtstat as dt
 from dtstat.estimation import bspline
 from dtstat.estimation.copula import fit_factors, latent_correlations
+from dtstat.estimation.factor_rows import plausible_values
 from dtstat.estimation.likelihood import log_likelihood, posterior_draws
+from dtstat.estimation.marginals import learn_marginals
 from dtstat.estimation.response_model import ResponseModel
 from dtstat.estimation.spline import fit_spline
 
@@ -131,8 +133,7 @@ def recovered(simulation, levels=None):
     rng = np.random.default_rng(0)
     Y = (X - X.mean(0)) / X.std(0) if levels is None else X - X.min(0)
     kinds = np.zeros(p, dtype=int) if levels is None else np.full(p, levels)
-    composite = (simulation.data.rank().to_numpy() - (n + 1) / 2) @ start.loadings
-    Z = composite / composite.std(0)
+    Z = plausible_values(start, learn_marginals(X).normal_scores(X), rng)
     return fit_spline(Y, A, Z, start.factor_correlations, kinds, rng), Y
 
 
