@@ -79,9 +79,10 @@ def contenders_table(
     ]
     if "SE" in shown:
         notes.append("held out: log-likelihood a row, larger is better; behind the best, with SE.")
-    more = max(len(frame) - max_rows, 0)
-    if more or bounds:
-        notes.append(f"{more} more in candidates, and {bounds} that could not win.")
+    if len(frame) > max_rows:
+        notes.append(f"{len(frame) - max_rows} more in candidates.")
+    if bounds:
+        notes.append(f"{bounds} more could not win by a bound on their likelihood.")
     return Table.from_frame(shown, "What else was possible", notes, digits=1)
 
 
