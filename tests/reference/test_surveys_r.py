@@ -1,7 +1,7 @@
 """Real surveys with a published key, read from R: what ``fit`` finds without being told.
 
-The margins are below what was measured, so that a change of the last decimals does not fail, and
-above what other ways of choosing reach (benchmarks/results/choice.md).
+The margins are a little below what was measured. They guard against a step back; they are no
+evidence about new surveys, since these were in view when the rule of choice was made.
 """
 
 import json
