@@ -224,7 +224,7 @@ if (has("psychotools")) {
   facets <- c("government", "global", "extraterrestrial", "wellbeing", "information")
   keep("conspiracist_beliefs", beliefs, split(names(beliefs), factor(rep(facets, 3), facets)),
     "psychotools::ConspiracistBeliefs2016",
-    "key: Brotherton et al. (2013), Table A1, not the help page: five facets in turn"
+    "key: five facets in turn, as others cite Brotherton et al. (2013); not checked there"
   )
 }
 if (has("multilevel")) {

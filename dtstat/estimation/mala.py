@@ -32,7 +32,6 @@ import numpy as np
 from dtstat.arrays import FloatArray
 
 OPTIMAL = 0.574
-LEAST_STEP = 0.01  # a chain that needs smaller ones does not move
 Target = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dtstat import checks
-from dtstat.data import as_items
-from dtstat.errors import InputError, nearest
+from dtstat.errors import InputError
 from dtstat.estimation.fitmeasures import fit_measures
 from dtstat.estimation.model import Model, Parameter
 from dtstat.estimation.modification import modification_indices
@@ -22,6 +21,7 @@ from dtstat.estimation.sem import SEMEstimate, Test
 from dtstat.report import Summary
 from dtstat.report.factor_table import FactorTable, factor_table
 from dtstat.results import sem_frames as frames
+from dtstat.results.rows import rows_to_score, with_scores
 from dtstat.results.sem_summary import model_summary
 from dtstat.results.serialize import register, save
 from dtstat.structure import Structure
@@ -234,10 +234,9 @@ class CFAFit:
         """
         name = method.lower() if isinstance(method, str) else method
         kind = _METHODS[checks.choice("method", name, _METHODS)]
-        rows = _rows_to_score(data, self.item_names)
-        values = rows.to_numpy(dtype=float, na_value=np.nan)
-        scores = factor_scores(self.estimate, values, kind)
-        return pd.DataFrame(scores, index=rows.index, columns=list(self.estimate.model.latent))
+        index, X = rows_to_score(data, self.item_names)
+        scores = factor_scores(self.estimate, X, kind)
+        return pd.DataFrame(scores, index=index, columns=list(self.estimate.model.latent))
 
     def reliability(self) -> pd.DataFrame:
         """Alpha, omega and average variance extracted of each factor, and how good its scores are.
@@ -345,9 +344,7 @@ class CFAFit:
 
     def augment(self, data: Any, method: str = "regression") -> pd.DataFrame:
         """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
-        scores = self.factor_scores(data, method).add_prefix(".fs_")
-        frame = data if isinstance(data, pd.DataFrame) else as_items(data).to_frame()
-        return frame.assign(**{str(name): scores[name].to_numpy() for name in scores})
+        return with_scores(data, self.factor_scores(data, method))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file that :func:`dtstat.load` reads."""
@@ -361,20 +358,3 @@ class CFAFit:
             f"{self.n_obs} rows, {self.call.estimator}; chisq({m['df']:g}) = {m['chisq']:.3f}, "
             f"CFI {m['cfi']:.3f}, RMSEA {m['rmsea']:.3f}"
         )
-
-
-def _rows_to_score(data: Any, items: tuple[str, ...]) -> pd.DataFrame:
-    """Columns of the model's items, as numbers."""
-    frame = data if isinstance(data, pd.DataFrame) else as_items(data).to_frame()
-    known = [str(column) for column in frame.columns]
-    for item in items:
-        if item not in known:
-            raise InputError(
-                f"`data` must have the items of the model; '{item}' is not there. "
-                + nearest(item, known),
-                "data",
-            )
-    chosen = frame.iloc[:, [known.index(item) for item in items]]
-    if all(pd.api.types.is_numeric_dtype(kind) for kind in chosen.dtypes):
-        return chosen
-    return as_items(chosen).to_frame().set_axis(chosen.index, axis=0)

@@ -12,7 +12,6 @@ import pandas as pd
 
 from dtstat import checks
 from dtstat.arrays import BoolArray, FloatArray
-from dtstat.data import as_items
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError
 from dtstat.estimation.copula import FactorEstimate, LatentCorrelations
@@ -23,6 +22,7 @@ from dtstat.report import Summary
 from dtstat.results import fit_frames as frames
 from dtstat.results.fit_summary import fit_summary
 from dtstat.results.path import SolutionPath
+from dtstat.results.rows import rows_to_score, with_scores
 from dtstat.results.serialize import register, save
 from dtstat.selection.choose import Contender
 from dtstat.structure import Structure
@@ -230,16 +230,14 @@ class DTFit:
         DataFrame
             Rows of the data by factors. Missing answers are left out of a row's score.
         """
-        index, X = frames.rows_to_score(data, self.item_names)
+        index, X = rows_to_score(data, self.item_names)
         margins = self.marginals or learn_marginals(X)
         scores = factor_scores(self.estimate, margins.normal_scores(X))
         return pd.DataFrame(scores, index=index, columns=list(self.factor_names))
 
     def augment(self, data: Any) -> pd.DataFrame:
         """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
-        scores = self.factor_scores(data).add_prefix(".fs_")
-        frame = data if isinstance(data, pd.DataFrame) else as_items(data).to_frame()
-        return frame.assign(**{str(name): scores[name].to_numpy() for name in scores})
+        return with_scores(data, self.factor_scores(data))
 
     def tidy(self) -> pd.DataFrame:
         """One row a loading (=~) or factor correlation (~~), as R's broom."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from dtstat.arrays import BoolArray, FloatArray
-from dtstat.data import ItemData, read_survey
-from dtstat.data.columns import column_numbers
-from dtstat.errors import InputError
 from dtstat.estimation.copula import FactorEstimate
 from dtstat.selection.choose import Contender
 from dtstat.selection.criteria import HELD_OUT, least_loading
@@ -128,29 +125,3 @@ def tidy_frame(fit: DTFit) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=columns)
     frame.insert(0, "term", frame["lhs"] + " " + frame["op"] + " " + frame["rhs"])
     return frame
-
-
-def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArray]:
-    """Index and answers of the items of a fit, from data that may have other columns too."""
-    if isinstance(data, str) or hasattr(data, "__fspath__"):
-        data = read_survey(data)
-    if isinstance(data, pd.DataFrame):
-        absent = [name for name in names if name not in set(map(str, data.columns))]
-        if absent:
-            raise InputError(
-                f"The data lack the item '{absent[0]}'"
-                + (f" and {len(absent) - 1} more" if len(absent) > 1 else "")
-                + ". Give the items that were fitted, by name.",
-                "data",
-            )
-        chosen = data.set_axis(list(map(str, data.columns)), axis=1)[list(names)]
-        columns = [column_numbers(chosen[name], name).values for name in names]
-        return data.index, np.column_stack(columns)
-    values = data.values if isinstance(data, ItemData) else np.asarray(data, dtype=float)
-    if values.ndim != 2 or values.shape[1] != len(names):
-        raise InputError(
-            f"An array to score must have {len(names)} columns, one an item in the order fitted; "
-            f"got shape {values.shape}.",
-            "data",
-        )
-    return pd.RangeIndex(len(values)), np.asarray(values, dtype=float)

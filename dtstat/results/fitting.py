@@ -79,7 +79,7 @@ def fit_items(items: ItemData, call: FitCall, work: Work) -> DTFit:
     whole = _input(items, call, work)
     learn = linear_marginals if call.estimator == "linear" else learn_marginals
     held: HeldOut | None = None
-    if call.criterion == "validation" or call.criterion == "validation_2se":
+    if call.criterion in ("validation", "validation_2se"):
         fitted_rows, held_rows = split_rows(items.n_rows, cast(int, call.seed))
         part = items.take(fitted_rows)
         check_usable(part)

@@ -14,8 +14,7 @@ from dtstat.selection.holdout import HeldOut
 from dtstat.structure import Structure, compare
 
 # Kass & Raftery (1995), Bayes factors, JASA 90, 773-795: evidence by differences in BIC.
-_EVIDENCE = ((2.0, "hardly any evidence"), (6.0, "some"), (10.0, "strong"))
-_VERY_STRONG = "very strong"
+_EVIDENCE = ((2.0, "hardly any"), (6.0, "some"), (10.0, "strong"), (math.inf, "very strong"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +159,5 @@ def _distance(best: Contender, second: Contender, criterion: str) -> str:
     gap = float(getattr(second, criterion)) - float(getattr(best, criterion))
     if criterion == "aic":
         return f"{gap:.1f} higher"
-    grade = next((word for limit, word in _EVIDENCE if gap < limit), _VERY_STRONG)
-    evidence = grade if "evidence" in grade else f"{grade} evidence"
-    return f"{gap:.1f} higher ({evidence})"
+    grade = next(word for limit, word in _EVIDENCE if gap < limit)
+    return f"{gap:.1f} higher ({grade} evidence)"

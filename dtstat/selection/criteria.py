@@ -41,13 +41,17 @@ def information(
         Parameters, loadings among them, items, rows.
     """
     fit = -2 * n * row_log_likelihood
-    return fit + _rest(criterion, n) * (k - edges) + price_of_edge(criterion, p, n) * edges
+    return (
+        fit
+        + price_of_parameter(criterion, n) * (k - edges)
+        + price_of_edge(criterion, p, n) * edges
+    )
 
 
 def price_of_edge(criterion: str, p: int, n: float) -> float:
     """Return what one more loading costs."""
     searched = 2 * math.log(p) if criterion == "ebic" else 0.0
-    return _rest(criterion, n) + searched
+    return price_of_parameter(criterion, n) + searched
 
 
 def least_loading(criterion: str, p: int, n: float) -> float:
@@ -59,5 +63,6 @@ def least_loading(criterion: str, p: int, n: float) -> float:
     return math.sqrt(-math.expm1(-price_of_edge(criterion, p, n) / n))
 
 
-def _rest(criterion: str, n: float) -> float:
+def price_of_parameter(criterion: str, n: float) -> float:
+    """Return what a parameter costs that was not searched for, such as a correlation."""
     return 2.0 if criterion == "aic" else math.log(n)

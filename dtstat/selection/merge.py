@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from dtstat.selection.criteria import price_of_edge
+from dtstat.selection.criteria import price_of_edge, price_of_parameter
 from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
 
 Pair = tuple[int, int]
@@ -68,9 +67,8 @@ def _gain(evaluator: Evaluator, current: Fitted, pair: Pair, criterion: str, n: 
     items = np.flatnonzero(two.any(axis=1))
     apart = evaluator.block_log_likelihood(items, two[items])
     joined = evaluator.block_log_likelihood(items, np.ones((len(items), 1), dtype=bool))
-    correlation = 2.0 if criterion == "aic" else math.log(n)
     saved_edges = int(two.sum()) - len(items)
-    saved = (current.n_factors - 1) * correlation
+    saved = (current.n_factors - 1) * price_of_parameter(criterion, n)
     saved += saved_edges * price_of_edge(criterion, evaluator.n_items, n)
     return saved - 2 * n * (apart - joined)
 
