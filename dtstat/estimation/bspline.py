@@ -55,6 +55,13 @@ def design(z: FloatArray) -> FloatArray:
     return B
 
 
+def mean(first: IntArray, values: FloatArray) -> FloatArray:
+    """(K,) means of all splines over the values that :func:`basis` was given."""
+    places = (first[:, None] + np.arange(4)).ravel()
+    means: FloatArray = np.bincount(places, values.ravel(), minlength=K) / len(first)
+    return means
+
+
 def slope_design(z: FloatArray) -> FloatArray:
     """(n, K) matrix of the derivatives of all splines."""
     inside = np.clip(z, LOW, HIGH)

@@ -3,7 +3,7 @@
 Four ways, each with its Monte Carlo error:
 
     quadrature    the sum over a grid of z; exact for one to three factors;
-    importance    mean of f(x, z)/q(z) over draws z from a t density q about the posterior;
+    importance    mean of f(x, z)/q(z) over draws z from a t density q about the posterior mode;
     split         1 / mean of h(z)/f(x, z) over posterior draws, h normal with the moments of the
                   other half of the draws;
     reciprocal    the same with h from the same draws, as in the paper (appendix C.3). It is biased
@@ -16,35 +16,18 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Protocol
 
 import numpy as np
 
 from dtstat import checks
 from dtstat.arrays import FloatArray
-from dtstat.estimation import mala
+from dtstat.estimation.posterior import JointModel, posterior_draws, posterior_moments
 
 METHODS = ("importance", "quadrature", "split", "reciprocal")
 _NODES, _SPAN = 33, 4.5  # nodes no further apart than a posterior of standard deviation .2 allows
 _MOST_FACTORS = 3
 _FREEDOM = 8.0  # degrees of freedom of the t density: tails heavier than any posterior's
-_PILOT, _BURN_IN = 60, 60  # steps of MALA before, and for the moments of, importance sampling
-_PRIOR_ROWS = 20  # draws that the common covariance counts for in a row's own
 _CHUNK = 400_000  # rows evaluated at once
-
-
-class JointModel(Protocol):
-    """What a nonlinear model must offer."""
-
-    @property
-    def factor_correlations(self) -> FloatArray:
-        """(d, d) Φ."""
-
-    def log_joint(self, Z: FloatArray, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Log f(x | z) − ½ zᵀΦ⁻¹z and its gradient by z, row by row."""
-
-    def posterior_covariance(self, Z: FloatArray) -> FloatArray:
-        """(d, d) about the covariance of z given x."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,40 +87,6 @@ def log_likelihood(
     return _reciprocal(model, X, rng, draws, start, split=method == "split")
 
 
-def posterior_draws(
-    model: JointModel,
-    X: FloatArray,
-    rng: np.random.Generator,
-    draws: int,
-    start: FloatArray | None = None,
-    burn_in: int = _BURN_IN,
-) -> FloatArray:
-    """(draws, n, d) values of z given x, by MALA.
-
-    Parameters
-    ----------
-    model, X, rng, draws, start
-        As in :func:`log_likelihood`.
-    burn_in
-        Steps before the first draw, over which the step size is adapted and then frozen.
-    """
-    d = len(model.factor_correlations)
-    Z = np.zeros((len(X), d)) if start is None else start
-
-    def target(z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return model.log_joint(z, X)
-
-    state = mala.init(target, Z, 1.0, model.posterior_covariance(Z))
-    state, _ = mala.burn_in(rng, target, state, burn_in // 2)
-    state = mala.init(target, state.z, state.step_size, model.posterior_covariance(state.z))
-    state, _ = mala.burn_in(rng, target, state, burn_in // 2)
-    kept = np.empty((draws, *Z.shape))
-    for k in range(draws):
-        state, _ = mala.step(rng, target, state)
-        kept[k] = state.z
-    return kept
-
-
 def _constant(model: JointModel) -> float:
     Phi = model.factor_correlations
     return -0.5 * float(len(Phi) * math.log(2 * math.pi) + np.linalg.slogdet(Phi)[1])
@@ -185,24 +134,15 @@ def _importance(
     draws: int,
     start: FloatArray | None,
 ) -> LogLikelihood:
-    pilot = posterior_draws(model, X, rng, _PILOT, start)
-    mean, root = _moments(pilot, model.posterior_covariance(pilot[-1]))
-    n, d = mean.shape
+    mode, covariance = posterior_moments(model, X, rng, start)
+    root = np.linalg.cholesky(covariance)
+    n, d = mode.shape
     noise = rng.standard_normal((draws, n, d))
     stretch = rng.chisquare(_FREEDOM, (draws, n)) / _FREEDOM
     u = noise / np.sqrt(stretch)[..., None]
-    Z = mean + np.einsum("njk,mnk->mnj", root, u)
+    Z = mode + np.einsum("njk,mnk->mnj", root, u)
     log_q = _log_t(u, d) - np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
     return _mean_of(_joint(model, Z, X) - log_q)
-
-
-def _moments(pilot: FloatArray, common: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(n, d) means and (n, d, d) Cholesky factors of covariances, drawn to the common one."""
-    mean = pilot.mean(axis=0)
-    centred = pilot - mean
-    S = np.einsum("mnj,mnk->njk", centred, centred) + _PRIOR_ROWS * common
-    root: FloatArray = np.linalg.cholesky(S / (len(pilot) + _PRIOR_ROWS))
-    return mean, root
 
 
 def _log_t(u: FloatArray, d: int) -> FloatArray:
@@ -225,7 +165,9 @@ def _reciprocal(
     joint = _joint(model, Z, X)
     half = draws // 2
     if not split:
-        return _inverse_of(_mean_of(_log_normal(Z, Z) - joint))
+        weights = _mean_of(_log_normal(Z, Z) - joint)
+        # As in the paper, without the delta method's correction.
+        return LogLikelihood(weights.variances / 2 - weights.rows, weights.variances)
     one = _mean_of(_log_normal(Z[:half], Z[half:]) - joint[:half])
     two = _mean_of(_log_normal(Z[half:], Z[:half]) - joint[half:])
     both = np.logaddexp(one.rows, two.rows) - math.log(2)
@@ -247,11 +189,15 @@ def _log_normal(Z: FloatArray, learnt: FloatArray) -> FloatArray:
 
 
 def _mean_of(log_w: FloatArray) -> LogLikelihood:
-    """Log of the mean of weights over draws, with the delta method's variance."""
+    """Log of the mean of weights over draws, with the delta method's bias removed, and variance.
+
+    E[log of a mean] falls short by half the relative variance of the mean.
+    """
     m = len(log_w)
     total = _log_sum(log_w)
     share = np.exp(log_w - total)
-    return LogLikelihood(total - math.log(m), (share**2).sum(axis=0) - 1 / m)
+    variance = ((share**2).sum(axis=0) - 1 / m) * m / (m - 1)
+    return LogLikelihood(total - math.log(m) + variance / 2, variance)
 
 
 def _inverse_of(mean: LogLikelihood) -> LogLikelihood:

@@ -32,6 +32,8 @@ import numpy as np
 from dtstat.arrays import FloatArray
 
 OPTIMAL = 0.574
+_LEAST_ACCEPTANCE = 0.05
+_LEAST_STEP = 0.01  # in units of the preconditioner: chains that need less do not travel
 Target = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
@@ -96,7 +98,7 @@ def step(rng: np.random.Generator, target: Target, state: State) -> tuple[State,
     log_density, gradient = target(z)
     # In units of C^{1/2}: the way back misses by −ξ − ε/2 C^{T/2}(∇ + ∇').
     back = noise + eps / 2 * (state.gradient + gradient) @ root
-    log_ratio = log_density - state.log_density + ((noise**2).sum(1) - (back**2).sum(1)) / 2
+    log_ratio = log_density - state.log_density + (_squares(noise) - _squares(back)) / 2
     probability = np.exp(np.minimum(log_ratio, 0.0))
     probability[~np.isfinite(log_density)] = 0.0
     moves = rng.random(len(z)) < probability
@@ -108,6 +110,12 @@ def step(rng: np.random.Generator, target: Target, state: State) -> tuple[State,
         gradient=np.where(where, gradient, state.gradient),
     )
     return moved, Info(float(probability.mean()), float(moves.mean()))
+
+
+def _squares(u: FloatArray) -> FloatArray:
+    """(n,) squared lengths of the rows."""
+    lengths: FloatArray = np.einsum("ij,ij->i", u, u)
+    return lengths
 
 
 def adapt(state: State, info: Info, rate: float) -> State:
@@ -129,3 +137,8 @@ def burn_in(
         accepted.append(info.acceptance)
         state = adapt(state, info, 2.0 / (1 + t) ** 0.6)
     return state, float(np.mean(accepted[-max(steps // 3, 1) :]))
+
+
+def frozen(state: State, acceptance: float) -> bool:
+    """Whether chains have stopped travelling: hardly any step is accepted, or steps are tiny."""
+    return acceptance < _LEAST_ACCEPTANCE or state.step_size < _LEAST_STEP

@@ -1,8 +1,7 @@
 """Compiled parts of nonlinear estimation: item likelihoods, their slopes, normal equations.
 
-Curves are tabulated on a fine grid, so that a value or slope is one interpolation. An item is
-normal with noise ω, or a rating with thresholds τ_1 < ... < τ_{C−1} and P(X ≤ c | z) =
-Φ(τ_c − η).
+Curves are tabulated on a fine grid of z, log-probabilities of ratings on a fine grid of the
+predictor η (:mod:`dtstat.estimation.ratings`), so that a value or slope is one interpolation.
 """
 
 from __future__ import annotations
@@ -14,25 +13,7 @@ import numpy as np
 from dtstat.arrays import FloatArray, IntArray
 from dtstat.compile import kernel
 
-_ROOT_HALF = math.sqrt(0.5)
 _LOG_2PI = math.log(2 * math.pi)
-_PEAK = 1 / math.sqrt(2 * math.pi)
-_LEAST = 1e-12  # probability of an answer: an outlier must not stop a chain
-
-
-@kernel
-def rating(x: float, eta: float, tau: FloatArray) -> tuple[float, float]:
-    """Return log P(X = x | η) of a rating, x = 0, 1, ..., and its derivative by η."""
-    c = int(x)
-    upper = 1e9 if c == tau.size else tau[c] - eta
-    lower = -1e9 if c == 0 else tau[c - 1] - eta
-    if lower > 0:  # take the difference of the tails that are not near 1
-        p = 0.5 * (math.erfc(lower * _ROOT_HALF) - math.erfc(upper * _ROOT_HALF))
-    else:
-        p = 0.5 * (math.erfc(-upper * _ROOT_HALF) - math.erfc(-lower * _ROOT_HALF))
-    p = max(p, _LEAST)
-    slope = math.exp(-0.5 * lower * lower) - math.exp(-0.5 * upper * upper)
-    return math.log(p), slope * _PEAK / p
 
 
 @kernel
@@ -44,9 +25,12 @@ def posterior(
     table: FloatArray,
     low: float,
     spacing: float,
+    intercepts: FloatArray,
     omega: FloatArray,
-    tau: FloatArray,
     n_tau: IntArray,
+    answers: FloatArray,
+    answers_low: float,
+    answers_per_unit: float,
     precision: FloatArray,
     log_density: FloatArray,
     gradient: FloatArray,
@@ -54,7 +38,8 @@ def posterior(
     """Fill in log p(x, z) up to a constant and its gradient by z, for every row.
 
     Edges are sorted by item; those of item i are start[i] ... start[i + 1] − 1. ``table``
-    has values and slopes of the curves, (edges, grid, 2). Missing answers are NaN and left out.
+    has values and slopes of the curves, (edges, grid, 2), ``answers`` those of the log-probability
+    of each category by η, (items, categories, grid, 2). Missing answers are NaN and left out.
     """
     n, d = Z.shape
     per_unit = 1.0 / spacing
@@ -72,7 +57,7 @@ def posterior(
         for i in range(X.shape[1]):
             if math.isnan(X[r, i]):
                 continue
-            eta = 0.0
+            eta = intercepts[i]
             for e in range(start[i], start[i + 1]):
                 place = (Z[r, factor[e]] - low) * per_unit
                 g = min(max(math.floor(place), 0), last)
@@ -83,29 +68,63 @@ def posterior(
                 by_eta = (X[r, i] - eta) / omega[i]
                 value -= half_log[i] + 0.5 * (X[r, i] - eta) * by_eta
             else:
-                log_p, by_eta = rating(X[r, i], eta, tau[i, : n_tau[i]])
-                value += log_p
+                c = int(X[r, i])
+                place = (eta - answers_low) * answers_per_unit
+                g = min(max(math.floor(place), 0), answers.shape[2] - 2)
+                u = place - g
+                value += answers[i, c, g, 0] + u * (answers[i, c, g + 1, 0] - answers[i, c, g, 0])
+                by_eta = answers[i, c, g, 1] + u * (answers[i, c, g + 1, 1] - answers[i, c, g, 1])
             for e in range(start[i], start[i + 1]):
                 gradient[r, factor[e]] += by_eta * local[e]
         log_density[r] = value
 
 
 @kernel
-def scoring(x: FloatArray, eta: FloatArray, tau: FloatArray, w: FloatArray, y: FloatArray) -> None:
-    """Fill in weights and working responses of Fisher scoring for a rating.
+def predict(
+    Z: FloatArray,
+    factor: IntArray,
+    start: IntArray,
+    table: FloatArray,
+    low: float,
+    spacing: float,
+    intercepts: FloatArray,
+    eta: FloatArray,
+    slopes: FloatArray,
+) -> None:
+    """Fill in predictors η (n, p) and slopes of the curves (n, edges) at the rows of Z."""
+    per_unit = 1.0 / spacing
+    last = table.shape[1] - 2
+    for r in range(len(Z)):
+        for i in range(eta.shape[1]):
+            total = intercepts[i]
+            for e in range(start[i], start[i + 1]):
+                place = (Z[r, factor[e]] - low) * per_unit
+                g = min(max(math.floor(place), 0), last)
+                u = place - g
+                total += table[e, g, 0] + u * (table[e, g + 1, 0] - table[e, g, 0])
+                slopes[r, e] = table[e, g, 1] + u * (table[e, g + 1, 1] - table[e, g, 1])
+            eta[r, i] = total
 
-    With s the derivative of log p by η, the weight is E[s²] over the answers and y = η + s / w; a
-    missing answer has weight 0.
+
+@kernel
+def underlying(
+    x: FloatArray, eta: FloatArray, answers: FloatArray, low: float, per_unit: float, y: FloatArray
+) -> None:
+    """Fill in E[Y | x, η] of the normal response Y = η + ε that a rating cuts; 0 if it is missing.
+
+    It is η plus the derivative of log P(x | η) by η. ``answers`` (categories, grid, 2) is the
+    table of the item.
     """
+    last = answers.shape[1] - 2
     for r in range(x.size):
-        w[r], y[r] = 0.0, 0.0
+        y[r] = 0.0
         if math.isnan(x[r]):
             continue
-        for c in range(tau.size + 1):
-            log_p, slope = rating(float(c), eta[r], tau)
-            w[r] += math.exp(log_p) * slope * slope
-        w[r] = max(w[r], 1e-6)
-        y[r] = eta[r] + rating(x[r], eta[r], tau)[1] / w[r]
+        c = int(x[r])
+        place = (eta[r] - low) * per_unit
+        g = min(max(math.floor(place), 0), last)
+        u = place - g
+        y[r] = eta[r] + answers[c, g, 1] + u * (answers[c, g + 1, 1] - answers[c, g, 1])
 
 
 @kernel

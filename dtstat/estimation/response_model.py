@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray, IntArray
-from dtstat.estimation import bspline
-from dtstat.estimation.response_kernels import posterior
+from dtstat.estimation import bspline, ratings
+from dtstat.estimation.response_kernels import posterior, predict
 
 _GRID = np.linspace(-6.0, 6.0, 769)  # of the tables; beyond ±4 curves are straight
 
@@ -82,12 +82,15 @@ class ResponseModel:
 
     @cached_property
     def _table(self) -> FloatArray:
-        """(E, grid, 2) values and slopes; intercepts go with an item's first edge."""
+        """(E, grid, 2) values and slopes of the curves."""
         curve = self.coefficients @ bspline.design(_GRID).T
         slope = self.coefficients @ bspline.slope_design(_GRID).T
-        heads = self.edges.start[:-1][np.diff(self.edges.start) > 0]
-        curve[heads] += self.intercepts[self.edges.item[heads], None]
         return np.ascontiguousarray(np.stack([curve, slope], axis=2))
+
+    @cached_property
+    def answers(self) -> FloatArray:
+        """(p, C, grid, 2) log-probabilities of ratings and their derivatives by η."""
+        return ratings.answer_table(self.thresholds, self.n_thresholds)
 
     def log_joint(self, Z: FloatArray, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return log p(x | z) + log p(z), this without its constant, and the gradient by z.
@@ -107,42 +110,72 @@ class ResponseModel:
             self._table,
             _GRID[0],
             _GRID[1] - _GRID[0],
+            self.intercepts,
             self.noise,
-            self.thresholds,
             self.n_thresholds,
+            self.answers,
+            ratings.LOW,
+            ratings.PER_UNIT,
             precision,
             value,
             gradient,
         )
         return value, gradient
 
-    def curves(self, Z: FloatArray) -> FloatArray:
-        """(n, E) values f_ij(z_j) at the rows of Z, without intercepts."""
-        values = [
-            bspline.design(Z[:, k]) @ self.coefficients[e] for e, k in enumerate(self.edges.factor)
-        ]
-        return np.column_stack(values) if values else np.empty((len(Z), 0))
-
     def predictors(self, Z: FloatArray) -> FloatArray:
         """(n, p) predictors η = b + Σ f at the rows of Z."""
-        eta = np.tile(self.intercepts, (len(Z), 1))
-        np.add.at(eta.T, self.edges.item, self.curves(Z).T)
+        eta, _ = self._predict(Z)
         return eta
 
     def slopes(self, Z: FloatArray) -> FloatArray:
-        """(n, E) slopes of the curves, by interpolation."""
-        pairs = enumerate(self.edges.factor)
-        return np.column_stack([np.interp(Z[:, k], _GRID, self._table[e, :, 1]) for e, k in pairs])
+        """(n, E) slopes of the curves at the rows of Z."""
+        _, slopes = self._predict(Z)
+        return slopes
 
-    def posterior_covariance(self, Z: FloatArray) -> FloatArray:
-        """(d, d) inverse of the mean over rows of Φ⁻¹ + JᵀΩ⁻¹J: how posteriors of z scatter."""
-        J, d = self.slopes(Z), self.support.shape[1]
-        precision = np.linalg.inv(self.factor_correlations)
-        for i in range(len(self.support)):
-            which = self.edges.of_item(i)
-            factors = self.edges.factor[which]
-            part = np.zeros((d, d))
-            part[np.ix_(factors, factors)] = J[:, which].T @ J[:, which] / len(Z)
-            precision = precision + part / self.noise[i]
-        covariance: FloatArray = np.linalg.inv(precision)
-        return covariance
+    def _predict(self, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        eta = np.empty((len(Z), len(self.support)))
+        slopes = np.empty((len(Z), len(self.edges.item)))
+        predict(
+            np.ascontiguousarray(Z),
+            self.edges.factor,
+            self.edges.start,
+            self._table,
+            _GRID[0],
+            _GRID[1] - _GRID[0],
+            self.intercepts,
+            eta,
+            slopes,
+        )
+        return eta, slopes
+
+    def information(self, Z: FloatArray, X: FloatArray) -> FloatArray:
+        """(n, d, d) Φ⁻¹ + JᵀWJ of every row, over the items it has.
+
+        J are slopes of the curves; W is 1/ω for a normal item, for a rating what an answer tells
+        about η on average.
+        """
+        eta, J = self._predict(Z)
+        d, edges = self.support.shape[1], self.edges
+        precision = np.empty((len(Z), d, d))
+        precision[:] = np.linalg.inv(self.factor_correlations)
+        for i in map(int, np.flatnonzero(np.diff(edges.start))):
+            weight = np.where(np.isnan(X[:, i]), 0.0, self._weight(i, eta[:, i]))
+            which = range(edges.start[i], edges.start[i + 1])
+            for a in which:
+                for b in which:
+                    j, k = edges.factor[a], edges.factor[b]
+                    precision[:, j, k] += weight * J[:, a] * J[:, b]
+        return precision
+
+    def _weight(self, i: int, eta: FloatArray) -> float | FloatArray:
+        if not self.n_thresholds[i]:
+            return float(1 / self.noise[i])
+        places = np.rint((eta - ratings.LOW) * ratings.PER_UNIT)
+        last = len(ratings.GRID) - 1
+        weight: FloatArray = self.told[i, places.clip(0, last).astype(np.int64)]
+        return weight
+
+    @cached_property
+    def told(self) -> FloatArray:
+        """(p, grid) what an answer tells about η."""
+        return ratings.information_table(self.answers)

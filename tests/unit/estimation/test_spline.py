@@ -8,8 +8,9 @@ import dtstat as dt
 from dtstat.estimation import bspline
 from dtstat.estimation.copula import fit_factors, latent_correlations
 from dtstat.estimation.factor_rows import plausible_values
-from dtstat.estimation.likelihood import log_likelihood, posterior_draws
+from dtstat.estimation.likelihood import log_likelihood
 from dtstat.estimation.marginals import learn_marginals
+from dtstat.estimation.posterior import posterior_draws
 from dtstat.estimation.response_model import ResponseModel
 from dtstat.estimation.spline import fit_spline
 
@@ -111,7 +112,8 @@ def test_ratings_have_the_probabilities_of_a_cumulative_probit():
     c, eta = X[:, 0].astype(int), 0.9 * Z[:, 0]
     p = norm.cdf(edges[c + 1] - eta) - norm.cdf(edges[c] - eta)
     likely = p > 1e-9
-    np.testing.assert_allclose((value + Z[:, 0] ** 2 / 2)[likely], np.log(p[likely]), atol=1e-6)
+    # A table with 64 points a unit is interpolated: off by at most 1/(8 · 64²) of the curvature.
+    np.testing.assert_allclose((value + Z[:, 0] ** 2 / 2)[likely], np.log(p[likely]), atol=4e-5)
     assert np.isfinite(value).all()
     assert np.isfinite(gradient).all()
 
