@@ -13,6 +13,7 @@ from dtstat.cli.lists import datasets, measures
 from dtstat.cli.models import cfa
 from dtstat.cli.path import path
 from dtstat.cli.simulate import simulate
+from dtstat.cli.study import study
 from dtstat.errors import DTError, DTWarning
 from dtstat.version import __version__
 
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 for command in (fit, path, cfa, simulate, measures, datasets):
     app.command()(command)
+app.add_typer(study)
 
 
 def main() -> None:

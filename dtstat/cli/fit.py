@@ -32,7 +32,10 @@ def fit(
     thresholds: options.ThresholdsText = "exact",
     estimator: Annotated[
         str,
-        typer.Option(help="copula (any increasing item response) or linear (straight lines)."),
+        typer.Option(
+            help="copula (any increasing item response), linear (straight lines), or with curves "
+            "of the responses: spline, neural, variational (the last two need torch)."
+        ),
     ] = "copula",
     criterion: Annotated[
         str,
@@ -59,10 +62,21 @@ def fit(
             "none (it is exactly true)."
         ),
     ] = "estimated",
+    finalists: Annotated[
+        int, typer.Option(min=1, help="With curves: structures that are fitted with them.")
+    ] = 3,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="paper (to the letter: hours) or paper_fast (minutes): threshold search, a "
+            "network for every structure, validation."
+        ),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            help="For criteria that leave people out: the same seed leaves out the same people.",
+            help="For curves and for criteria that leave people out: the same seed gives the same "
+            "result.",
             show_default="a fresh one, which is printed",
         ),
     ] = None,
@@ -80,6 +94,9 @@ def fit(
     ] = None,
     scores: Annotated[
         Path | None, typer.Option(help="Write everybody's factor scores to this csv file.")
+    ] = None,
+    curves: Annotated[
+        Path | None, typer.Option(help="Write the response curves of all items to this csv file.")
     ] = None,
     json_file: Annotated[
         Path | None,
@@ -101,8 +118,8 @@ def fit(
 
     Example: dtstat fit holzinger_swineford_26
     """
-    files = _Files(csv, candidates, scores, json_file, lavaan, save)
-    files.check(matrix)
+    files = _Files(csv, candidates, scores, curves, json_file, lavaan, save)
+    files.check(matrix, estimator, preset)
     checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
     wanted = options.parse_thresholds(thresholds)
     data = options.answers_or_matrix(
@@ -126,6 +143,8 @@ def fit(
         refine=refine,
         missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
         misfit=misfit,  # type: ignore[arg-type]
+        finalists=finalists,
+        preset=preset,  # type: ignore[arg-type]
         seed=seed,
         progress=sys.stderr.isatty(),
     )
@@ -151,13 +170,19 @@ class _Files:
     csv: Path | None
     candidates: Path | None
     scores: Path | None
+    curves: Path | None
     json: Path | None
     lavaan: Path | None
     save: Path | None
 
-    def check(self, matrix: bool) -> None:
+    def check(self, matrix: bool, estimator: str, preset: str | None) -> None:
         """Refuse, before any work is done, what cannot be written."""
         check_writable(*astuple(self))
+        if self.curves is not None and preset is None and estimator in ("copula", "linear"):
+            raise InputError(
+                f"--curves needs an estimator that draws curves; '{estimator}' does not. Use "
+                "--estimator spline."
+            )
         if self.scores is not None and matrix:
             raise InputError(
                 "--scores does not go with --matrix; people are scored by their answers."
@@ -176,6 +201,8 @@ class _Files:
             result.candidates.to_csv(self.candidates, index=False)
         if self.scores is not None:
             result.factor_scores(data).to_csv(self.scores, index=False)
+        if self.curves is not None:
+            result.response_curves().to_csv(self.curves, index=False)
         if self.json is not None:
             write_json(self.json, call, _as_json(result))
         if self.lavaan is not None:

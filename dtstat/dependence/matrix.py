@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import pandas as pd
 
 from dtstat import checks
 from dtstat.arrays import FloatArray, IntArray
-from dtstat.errors import InputError
+from dtstat.errors import InputError, nearest
 
 _ROUNDING = 1e-6  # asymmetry, and excess over 1, that printed or computed matrices may have
 
@@ -99,6 +99,24 @@ class DependenceMatrix:
     def strength(self) -> FloatArray:
         """(p, p) absolute values: what a threshold is compared with."""
         return np.abs(self.values)
+
+    def select(self, names: Sequence[str]) -> DependenceMatrix:
+        """Keep some items, in this order.
+
+        Raises
+        ------
+        InputError
+            If a name is not an item of the matrix.
+        """
+        for name in names:
+            if name not in self.names:
+                raise InputError(
+                    f"There is no item '{name}' in the matrix. {nearest(name, self.names)}", "names"
+                )
+        places = np.array([self.names.index(name) for name in names], dtype=np.int64)
+        at = np.ix_(places, places)
+        counts = None if self.pairwise_n is None else self.pairwise_n[at]
+        return replace(self, values=self.values[at], names=tuple(names), pairwise_n=counts)
 
     def to_frame(self) -> pd.DataFrame:
         """Items by items."""

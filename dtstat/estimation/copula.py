@@ -111,7 +111,7 @@ def latent_correlations(dependence: DependenceMatrix) -> LatentCorrelations:
     smallest = float(np.linalg.eigvalsh(R)[0])
     smoothed = smallest < _NEGATIVE
     if smoothed:
-        R = _raised(R)
+        R = raised(R)
         warnings.warn(
             f"The latent correlations of the {len(R)} items were smoothed, because their matrix "
             f"is not positive semidefinite (smallest eigenvalue {smallest:.2g}); complete rows "
@@ -122,8 +122,8 @@ def latent_correlations(dependence: DependenceMatrix) -> LatentCorrelations:
     return LatentCorrelations(R, dependence.measure, dependence.n_obs, smoothed, smallest)
 
 
-def _raised(R: FloatArray) -> FloatArray:
-    """Raise the eigenvalues to a small positive number and scale the diagonal to 1."""
+def raised(R: FloatArray) -> FloatArray:
+    """Raise the eigenvalues of a matrix to a small positive number and scale the diagonal to 1."""
     values, vectors = np.linalg.eigh(R)
     raised: FloatArray = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
     scale = np.sqrt(raised.diagonal())

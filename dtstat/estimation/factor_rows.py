@@ -32,8 +32,10 @@ class _Pattern:
     log_det: float
 
 
-def factor_scores(estimate: FactorEstimate, Z: FloatArray) -> FloatArray:
-    """(n, d) regression scores (Thurstone 1935) of standard rows; NaN for rows without any item.
+def factor_scores(estimate: FactorEstimate, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(n, d) regression scores (Thurstone 1935) of standard rows, and their standard errors.
+
+    NaN for rows without any item.
 
     Parameters
     ----------
@@ -43,10 +45,12 @@ def factor_scores(estimate: FactorEstimate, Z: FloatArray) -> FloatArray:
         (n, p) standardised answers or normal scores, NaN where missing.
     """
     scores = np.full((len(Z), estimate.loadings.shape[1]), np.nan)
+    errors = np.full(scores.shape, np.nan)
     for pattern in _patterns(estimate, Z):
         if pattern.items.any():
             scores[pattern.rows] = Z[np.ix_(pattern.rows, pattern.items)] @ pattern.W @ pattern.V
-    return scores
+            errors[pattern.rows] = np.sqrt(pattern.V.diagonal())
+    return scores, errors
 
 
 def plausible_values(

@@ -28,6 +28,8 @@ from dtstat.compile import kernel
 from dtstat.estimation.response_model import Edges
 
 _SPAN, _SPACING = 6.0, 1 / 16
+_BLOCK = 512  # rows whose layers stay in the cache
+_REPEATS = 8  # of a row of z on average that make it worth while to compute it once
 _NODES = np.arange(-_SPAN, _SPAN + _SPACING, _SPACING)
 
 
@@ -63,7 +65,8 @@ class NetworkModel:
     support
         (p, d) which item is a child of which factor.
     weights, biases
-        Of the layers, first to last: (d, h), (h, h), ..., (h, p) and (h,), ..., (p,).
+        Of the layers, first to last: (d, h), (h, h), ..., (h, p) and (h,), ..., (p,). Passes are
+        in their precision; training uses a model in single precision.
     noise
         (p,) ω.
     factor_correlations
@@ -154,21 +157,32 @@ class NetworkModel:
     ) -> None:
         """Add items with no parent or several. Rows of z that repeat in a run are one row."""
         heads, run = _runs(Z[:, one.parents])
-        layers = self._hidden(Z[heads], one)
+        if _REPEATS * len(heads) <= len(Z):
+            layers = self._hidden(Z[heads], one)
+            by_eta = self._compare(X, self._output(layers[-1], one)[run], one, value)
+            J = self._slopes(layers, one)[run]
+            gradient[:, one.parents] += np.einsum("nk,nkj->nj", by_eta, J)
+            return
+        for first in range(0, len(Z), _BLOCK):
+            rows = slice(first, first + _BLOCK)
+            layers = self._hidden(Z[rows], one)
+            by_eta = self._compare(X[rows], self._output(layers[-1], one), one, value[rows])
+            gradient[rows, one.parents] += self._backward(by_eta, layers, one)
+
+    def _compare(self, X: FloatArray, eta: FloatArray, one: Pass, value: FloatArray) -> FloatArray:
+        """Add log f(x | η) to ``value`` and return its derivative by η; 0 where x is missing."""
         omega = self.noise[one.items]
-        left = X - self._output(layers[-1], one)[run]
+        left = X - eta
         seen = ~np.isnan(left)
         left = np.where(seen, left, 0.0)
         value -= 0.5 * (left**2 / omega + seen * np.log(2 * math.pi * omega)).sum(axis=1)
-        if len(heads) == len(Z):
-            gradient[:, one.parents] += self._backward(left / omega, layers, one)
-        else:
-            J = self._slopes(layers, one)[run]
-            gradient[:, one.parents] += np.einsum("nk,nkj->nj", left / omega, J)
+        by_eta: FloatArray = left / omega
+        return by_eta
 
     def _hidden(self, Z: FloatArray, one: Pass) -> list[FloatArray]:
         """Activations of the hidden layers in a pass."""
-        layers = [np.tanh(Z[:, one.parents] @ self.weights[0][one.parents] + self.biases[0])]
+        inputs = Z[:, one.parents].astype(self.weights[0].dtype)
+        layers = [np.tanh(inputs @ self.weights[0][one.parents] + self.biases[0])]
         for W, b in zip(self.weights[1:-1], self.biases[1:-1], strict=True):
             layers.append(np.tanh(layers[-1] @ W + b))
         return layers
@@ -189,9 +203,11 @@ class NetworkModel:
 
     def _backward(self, by_output: FloatArray, layers: list[FloatArray], one: Pass) -> FloatArray:
         """(n, q) derivatives by parents of a number whose derivatives by outputs are known."""
-        by = (by_output @ self.weights[-1][:, one.items].T) * (1 - layers[-1] ** 2)
+        V = self.weights[-1][:, one.items]
+        by = (by_output.astype(V.dtype) @ V.T) * (1 - layers[-1] ** 2)
         for A, W in zip(layers[-2::-1], self.weights[-2:0:-1], strict=True):
-            by = (by @ W.T) * (1 - A**2)
+            by = by @ W.T
+            by *= 1 - A**2
         gradient: FloatArray = by @ self.weights[0][one.parents].T
         return gradient
 

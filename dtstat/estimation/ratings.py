@@ -89,3 +89,12 @@ def matching_thresholds(eta: FloatArray, shares: FloatArray, tau: FloatArray) ->
         excess = ndtr(gaps) @ weight[used] - shares
         tau = tau - np.clip(excess / np.maximum(density, 1e-3), -1.0, 1.0)
     return tau
+
+
+def probabilities(eta: FloatArray, tau: FloatArray) -> FloatArray:
+    """(n, C) probabilities of the categories at predictors η."""
+    from scipy.special import ndtr
+
+    up_to = ndtr(np.concatenate([[-np.inf], tau, [np.inf]]) - eta[:, None])
+    shares: FloatArray = np.diff(up_to, axis=1)
+    return shares

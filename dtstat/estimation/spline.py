@@ -23,9 +23,11 @@ fit begins again with Φ drawn half-way to independence.
 References
 ----------
 Albert, J. H. & Chib, S. (1993). Bayesian analysis of binary and polychotomous response data.
-Journal of the American Statistical Association 88, 669–679. Delyon, B., Lavielle, M. & Moulines, E. (1999). Convergence of a stochastic approximation version
-of the EM algorithm. Annals of Statistics 27, 94–128. Wood, S. N. & Fasiolo, M. (2017). A
-generalized Fellner-Schall method for smoothing parameter optimization. Biometrics 73, 1071–1081.
+Journal of the American Statistical Association 88, 669–679. Delyon, B., Lavielle, M. & Moulines,
+E. (1999). Convergence of a stochastic approximation version of the EM algorithm. Annals of
+Statistics 27, 94–128. Liu, C., Rubin, D. B. & Wu, Y. N. (1998). Parameter expansion to accelerate
+EM: the PX-EM algorithm. Biometrika 85, 755–770. Wood, S. N. & Fasiolo, M. (2017). A generalized
+Fellner-Schall method for smoothing parameter optimization. Biometrics 73, 1071–1081.
 """
 
 from __future__ import annotations
@@ -124,6 +126,7 @@ def fit_spline(
     EstimationWarning
         If it freezes once.
     """
+    X = np.ascontiguousarray(X, dtype=np.float64)
     found = _run(X, _start(X, support, Phi, n_categories), Z, rng, steps, progress)
     if found is not None:
         return found
@@ -147,7 +150,7 @@ def _run(
     progress: Progress,
 ) -> SplineEstimate | None:
     """Run all steps; None if the sampler freezes."""
-    fit = _Fit(X, model)
+    fit, Z = _Fit(X, model), _standardised(Z)
     fit.m_step(Z, 1.0, moves_phi=False)
     C = posterior_covariance(fit.model, Z, X)
     state = mala.init(fit.target, Z, 1.0, C)
@@ -161,6 +164,7 @@ def _run(
             state, info = mala.step(rng, fit.target, state)
             state = mala.adapt(state, info, 1.0 / (1 + t) ** 0.5)
             acceptance = info.acceptance
+        state = replace(state, z=_standardised(state.z))
         if t >= _PHI_FROM and mala.frozen(state, acceptance):
             return None
         fit.m_step(state.z, gamma, moves_phi=t >= _PHI_FROM)
@@ -280,12 +284,27 @@ class _Fit:
     def _correlations(self, Z: FloatArray, gamma: float) -> FloatArray:
         moments = Z.T @ Z / len(Z)
         self.moments = moments if gamma == 1.0 else self.moments + gamma * (moments - self.moments)
-        scale = np.sqrt(self.moments.diagonal())
-        values, vectors = np.linalg.eigh(self.moments / np.outer(scale, scale))
-        Phi = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
-        scale = np.sqrt(Phi.diagonal())
-        correlations: FloatArray = Phi / np.outer(scale, scale)
-        return correlations
+        return _distinct(self.moments)
+
+
+def _distinct(moments: FloatArray) -> FloatArray:
+    """Correlations of factors, with eigenvalues raised so that no two factors are the same."""
+    scale = np.sqrt(moments.diagonal())
+    values, vectors = np.linalg.eigh(moments / np.outer(scale, scale))
+    Phi = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
+    scale = np.sqrt(Phi.diagonal())
+    correlations: FloatArray = Phi / np.outer(scale, scale)
+    return correlations
+
+
+def _standardised(Z: FloatArray) -> FloatArray:
+    """Draws with mean 0 and variance 1 of every factor.
+
+    Parameter expansion (Liu, Rubin & Wu 1998): in a larger model with free means and variances of
+    the factors EM does not creep along them; curves of the standardised factors are its solution.
+    """
+    standard: FloatArray = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    return standard
 
 
 def _start(
@@ -306,5 +325,5 @@ def _start(
         noise=np.where(rated, 1.0, np.where(covered, variance / 2, variance)),
         thresholds=thresholds,
         n_thresholds=m,
-        factor_correlations=Phi,
+        factor_correlations=_distinct(Phi),
     )

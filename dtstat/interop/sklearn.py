@@ -47,11 +47,11 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
     ----------
     measure, search, thresholds, estimator, criterion, min_children, uncovered, refine
         As in :func:`dtstat.fit`.
-    missing, misfit, n_jobs
+    missing, misfit, structure, finalists, preset, n_jobs
         As in :func:`dtstat.fit`.
     random_state
         The ``seed`` of :func:`dtstat.fit`: a whole number, a RandomState, a Generator, or None.
-        It matters only to criteria that hold out rows.
+        It matters to criteria that hold out rows and to estimators of curves.
 
     Attributes
     ----------
@@ -87,13 +87,16 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
         measure: str | PairFunction = "spearman",
         search: Literal["barcode", "threshold"] = "barcode",
         thresholds: Thresholds = "exact",
-        estimator: Literal["copula", "linear"] = "copula",
+        estimator: Literal["copula", "linear", "spline", "neural", "variational"] = "copula",
         criterion: str = "ebic",
         min_children: int = 3,
         uncovered: Literal["attach", "report", "error"] = "attach",
         refine: bool = False,
         missing: Missing = "pairwise",
         misfit: Literal["estimated", "none"] = "estimated",
+        structure: Structure | None = None,
+        finalists: int = 3,
+        preset: Literal["paper", "paper_fast"] | None = None,
         random_state: Seed | np.random.RandomState = None,
         n_jobs: int = 1,
     ) -> None:
@@ -107,6 +110,9 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
         self.refine = refine
         self.missing = missing
         self.misfit = misfit
+        self.structure = structure
+        self.finalists = finalists
+        self.preset = preset
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -146,10 +152,13 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-likelihood of rows as normal scores; larger is better.
 
-        Margins are those of the data that were fitted. Compare scores of models that were fitted
-        to the same rows with the same ``estimator``, as a grid search does.
+        Margins are those of the data that were fitted; with curves it is the likelihood of the
+        answers themselves. Compare scores of models that were fitted to the same rows with the
+        same ``estimator``, as a grid search does.
         """
         check_is_fitted(self)
+        if self.fit_.nonlinear is not None:
+            return float(self.fit_.nonlinear.log_likelihoods(self._answers(X)).rows.mean())
         margins = cast("Marginals", self.fit_.marginals)  # only a fit to a matrix has none
         Z = margins.normal_scores(self._answers(X))
         return float(row_log_likelihoods(self.fit_.estimate, Z).mean())

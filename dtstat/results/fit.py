@@ -21,6 +21,7 @@ from dtstat.estimation.marginals import Marginals, learn_marginals
 from dtstat.report import Summary
 from dtstat.results import fit_frames as frames
 from dtstat.results.fit_summary import fit_summary
+from dtstat.results.nonlinear import NonlinearFit
 from dtstat.results.path import SolutionPath
 from dtstat.results.rows import rows_to_score, with_scores
 from dtstat.results.serialize import register, save
@@ -47,6 +48,8 @@ class FitCall:
     misfit: str
     seed: int | None
     version: str
+    preset: str | None = None
+    finalists: int | None = None
 
 
 @register
@@ -98,6 +101,8 @@ class DTFit:
         What the user was warned of.
     stem
         What names of factors begin with.
+    nonlinear
+        Curves of the items, with the estimators "spline", "neural" and "variational".
     """
 
     call: FitCall
@@ -116,6 +121,7 @@ class DTFit:
     marginals: Marginals | None
     notes: tuple[str, ...]
     stem: str = "F"
+    nonlinear: NonlinearFit | None = None
 
     @property
     def item_names(self) -> tuple[str, ...]:
@@ -164,19 +170,61 @@ class DTFit:
 
     @property
     def loadings(self) -> pd.DataFrame:
-        """Standardised loadings, items by factors, 0 where there is none."""
-        return self._by_item(frames.standardised(self.estimate)[0])
+        """Standardised loadings, items by factors, 0 where there is none.
+
+        With curves: slopes of the straight lines nearest to them; see ``nonlinear_loadings``.
+        """
+        return self._by_item(frames.standardised(self)[0])
 
     @property
     def factor_correlations(self) -> pd.DataFrame:
         """Correlations Φ of the factors."""
-        names = list(self.factor_names)
-        return pd.DataFrame(self.estimate.factor_correlations.copy(), index=names, columns=names)
+        return self._by_factor(frames.factor_correlations(self))
+
+    @property
+    def factor_correlation_errors(self) -> pd.DataFrame:
+        """Standard errors of the factor correlations; known with curves only, else NaN."""
+        d = self.n_factors
+        unknown = np.full((d, d), np.nan)
+        curves = self.nonlinear
+        return self._by_factor(unknown if curves is None else curves.factor_correlation_errors)
 
     @property
     def uniquenesses(self) -> pd.Series[float]:
         """Share of each item's variance that the factors leave unexplained."""
-        return pd.Series(frames.standardised(self.estimate)[1], index=list(self.item_names))
+        return pd.Series(frames.standardised(self)[1], index=list(self.item_names))
+
+    @property
+    def nonlinear_loadings(self) -> pd.DataFrame:
+        """One row an item and factor: how steep the item's curve is, and how far from straight.
+
+        Columns: loading (slope of the straight line nearest to the curve) and slope (mean absolute
+        slope), both in standard deviations of the item by standard deviations of the factor;
+        r2_map and r2_line, the shares of the item's variance (for a rating: of the response behind
+        it) that its curves and its best straight line explain; nonlinearity, 1 − r2_line / r2_map.
+
+        Raises
+        ------
+        InputError
+            If the estimator drew no curves.
+        """
+        return self._curves().loading_frame(self.item_names, self.factor_names)
+
+    def response_curves(self) -> pd.DataFrame:
+        """Return how each item answers to its factors, on the item's own scale.
+
+        Returns
+        -------
+        DataFrame
+            item, factor, z (value of the factor), value (mean answer there; other factors of the
+            item averaged over), lower and upper (95 % band; NaN for networks).
+
+        Raises
+        ------
+        InputError
+            If the estimator drew no curves.
+        """
+        return self._curves().curve_frame(self.item_names, self.factor_names)
 
     @property
     def fit_measures(self) -> dict[str, float]:
@@ -214,16 +262,20 @@ class DTFit:
         values = self.latent.R - implied_correlations(self.estimate)
         return pd.DataFrame(values, index=names, columns=names)
 
-    def factor_scores(self, data: Any) -> pd.DataFrame:
+    def factor_scores(self, data: Any, sd: bool = False) -> pd.DataFrame:
         """Estimate everybody's position on every factor (regression scores).
 
         Answers become normal scores by the margins of the data that were fitted (with a fit to a
         matrix: by their own), so that any increasing transformation of an item is the same item.
+        With curves: means of the factors given the answers, by simulation.
 
         Parameters
         ----------
         data
             Rows to score: DataFrame with the items among its columns, array, or file.
+        sd
+            Whether to add columns ``<factor>_sd``: standard deviations of the factors given the
+            answers, which say how far to trust a score.
 
         Returns
         -------
@@ -231,9 +283,13 @@ class DTFit:
             Rows of the data by factors. Missing answers are left out of a row's score.
         """
         index, X = rows_to_score(data, self.item_names)
-        margins = self.marginals or learn_marginals(X)
-        scores = factor_scores(self.estimate, margins.normal_scores(X))
-        return pd.DataFrame(scores, index=index, columns=list(self.factor_names))
+        if self.nonlinear is not None:
+            scores, errors = self.nonlinear.scores(X)
+        else:
+            margins = self.marginals or learn_marginals(X)
+            scores, errors = factor_scores(self.estimate, margins.normal_scores(X))
+        frame = pd.DataFrame(scores, index=index, columns=list(self.factor_names))
+        return frame.assign(**{f"{f}_sd": errors[:, k] for k, f in enumerate(frame)} if sd else {})
 
     def augment(self, data: Any) -> pd.DataFrame:
         """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
@@ -265,7 +321,7 @@ class DTFit:
 
     def to_keys(self) -> dict[str, list[str]]:
         """Scoring key as psych takes it; items with negative loadings have a minus."""
-        names, L = self.item_names, self.estimate.loadings
+        names, L = self.item_names, self.loadings.to_numpy()
         return {
             factor: [("-" if L[i, k] < 0 else "") + names[i] for i in np.flatnonzero(L[:, k])]
             for k, factor in enumerate(self.factor_names)
@@ -318,6 +374,19 @@ class DTFit:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file that :func:`dtstat.load` reads."""
         save(self, path)
+
+    def _curves(self) -> NonlinearFit:
+        if self.nonlinear is None:
+            raise InputError(
+                f"The estimator '{self.call.estimator}' draws no curves. Fit again with "
+                "estimator='spline'.",
+                "estimator",
+            )
+        return self.nonlinear
+
+    def _by_factor(self, values: FloatArray) -> pd.DataFrame:
+        names = list(self.factor_names)
+        return pd.DataFrame(values.copy(), index=names, columns=names)
 
     def _by_item(self, values: FloatArray) -> pd.DataFrame:
         return pd.DataFrame(values, index=list(self.item_names), columns=list(self.factor_names))

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from dtstat.arrays import BoolArray, FloatArray
-from dtstat.estimation.copula import FactorEstimate
 from dtstat.selection.choose import Contender
 from dtstat.selection.criteria import HELD_OUT, least_loading
 from dtstat.structure import Barcode, Structure
@@ -19,11 +18,22 @@ if TYPE_CHECKING:
     from dtstat.results.fit import DTFit
 
 
-def standardised(estimate: FactorEstimate) -> tuple[FloatArray, FloatArray]:
+def standardised(fit: DTFit) -> tuple[FloatArray, FloatArray]:
     """Return loadings and uniquenesses of items scaled to variance 1."""
-    L = estimate.loadings
+    if fit.nonlinear is not None:
+        about, edges = fit.nonlinear.shape, fit.nonlinear.edges
+        loadings = np.zeros(fit.support.shape)
+        loadings[edges.item, edges.factor] = about.loading
+        return loadings, 1 - about.r2_map
+    L, estimate = fit.estimate.loadings, fit.estimate
     variance = ((L @ estimate.factor_correlations) * L).sum(axis=1) + estimate.uniquenesses
     return L / np.sqrt(variance)[:, None], estimate.uniquenesses / variance
+
+
+def factor_correlations(fit: DTFit) -> FloatArray:
+    """(d, d) Φ, of the curves' model if there are curves."""
+    model = fit.estimate if fit.nonlinear is None else fit.nonlinear.model
+    return model.factor_correlations
 
 
 def contender_frame(contenders: Sequence[Contender]) -> pd.DataFrame:
@@ -39,6 +49,7 @@ def contender_frame(contenders: Sequence[Contender]) -> pd.DataFrame:
             },
             "behind": [one.behind for one in contenders],
             "behind_se": [one.behind_se for one in contenders],
+            "monte_carlo_se": [one.monte_carlo_se for one in contenders],
             "origin": [one.origin for one in contenders],
             "fitted": [one.fitted for one in contenders],
         }
@@ -103,25 +114,32 @@ def _reason(fit: DTFit, loading: float) -> str:
 
 def likelihood_measures(fit: DTFit) -> dict[str, float]:
     """Akaike's and Schwarz's criteria with all rows counted."""
-    deviance, k = -2 * fit.estimate.log_likelihood, fit.estimate.n_parameters
+    model = fit.estimate if fit.nonlinear is None else fit.nonlinear
+    deviance, k = -2 * model.log_likelihood, model.n_parameters
     return {"aic": deviance + 2 * k, "bic": deviance + k * float(np.log(fit.n_typical))}
 
 
 def tidy_frame(fit: DTFit) -> pd.DataFrame:
-    """List loadings, then factor correlations."""
-    loadings, Phi = fit.loadings.to_numpy(), fit.estimate.factor_correlations
-    unique = fit.support.sum(axis=1) == 1
+    """List loadings, then factor correlations; with curves what they add."""
+    loadings, Phi = fit.loadings.to_numpy(), factor_correlations(fit)
+    errors = fit.factor_correlation_errors.to_numpy()
+    unique, none = fit.support.sum(axis=1) == 1, np.nan
+    names, items = fit.factor_names, fit.item_names
     rows: list[tuple[object, ...]] = [
-        (fit.factor_names[k], "=~", fit.item_names[i], loadings[i, k], unique[i], fit.attached[i])
+        (names[k], "=~", items[i], loadings[i, k], none, unique[i], fit.attached[i])
         for k in range(fit.n_factors)
         for i in np.flatnonzero(fit.support[:, k])
     ]
     rows += [
-        (fit.factor_names[j], "~~", fit.factor_names[k], Phi[j, k], False, False)
+        (names[j], "~~", names[k], Phi[j, k], errors[j, k], False, False)
         for j in range(fit.n_factors)
         for k in range(j + 1, fit.n_factors)
     ]
-    columns = ["lhs", "op", "rhs", "estimate", "unique_child", "attached"]
+    columns = ["lhs", "op", "rhs", "estimate", "std_error", "unique_child", "attached"]
     frame = pd.DataFrame(rows, columns=columns)
     frame.insert(0, "term", frame["lhs"] + " " + frame["op"] + " " + frame["rhs"])
-    return frame
+    if fit.nonlinear is None:
+        return frame
+    about = fit.nonlinear_loadings.drop(columns="loading")
+    about = about.rename(columns={"factor": "lhs", "item": "rhs"}).assign(op="=~")
+    return frame.merge(about, how="left", on=["lhs", "op", "rhs"])

@@ -10,6 +10,7 @@ import pandas as pd
 
 from dtstat.report import Summary, Table
 from dtstat.report import fit_tables as tables
+from dtstat.report.curve_tables import correlation_table, response_table
 from dtstat.report.factor_table import factor_table
 
 if TYPE_CHECKING:
@@ -38,14 +39,23 @@ def fit_summary(fit: DTFit, cutoff: float, max_rows: int) -> Summary:
         cutoff,
         marks=_marks(fit),
         notes=(*_MARKS, f"Loadings below {cutoff:g} are blank."),
-    )
+    ).tables
+    if fit.nonlinear is not None:
+        loadings = _curve_tables(fit)
     measures = tables.measures_table(fit.fit_measures, _measure_notes(fit))
-    parts = [tables.factors_table(fit.factors, title), *loadings.tables, measures]
+    parts = [tables.factors_table(fit.factors, title), *loadings, measures]
     if (~fit.support.any(axis=1)).any():
         parts.append(tables.uncovered_table(fit.uncovered))
     if max_rows:
         parts.append(_contenders(fit, max_rows))
     return Summary(_head(fit), tuple(parts))
+
+
+def _curve_tables(fit: DTFit) -> tuple[Table, ...]:
+    responses = response_table(fit.nonlinear_loadings, _marks(fit), _MARKS)
+    if fit.n_factors == 1:
+        return (responses,)
+    return responses, correlation_table(fit.factor_correlations, fit.factor_correlation_errors)
 
 
 def _head(fit: DTFit) -> tuple[str, ...]:
@@ -71,6 +81,8 @@ def _call(fit: DTFit) -> str:
     parts += [f'uncovered="{call.uncovered}"'] if call.uncovered != "attach" else []
     parts += ["refine=True"] if call.refine else []
     parts += ['misfit="none"'] if call.misfit == "none" else []
+    parts += [f"finalists={call.finalists}"] if call.finalists is not None else []
+    parts += [f'preset="{call.preset}"'] if call.preset is not None else []
     parts += [f"seed={call.seed}"] if call.seed is not None else []
     return f"fit({', '.join(parts)}), dtstat {call.version}"
 
@@ -125,6 +137,12 @@ def _marks(fit: DTFit) -> pd.Series[str]:
 
 def _measure_notes(fit: DTFit) -> tuple[str, ...]:
     notes = [f"From {fit.latent.measure} correlations as of {fit.n_typical} rows." + _latent(fit)]
+    if fit.nonlinear is not None:
+        likelihood, error = fit.nonlinear.log_likelihood, fit.nonlinear.monte_carlo_se
+        notes.append(
+            "It is that of increasing responses. With the curves the log-likelihood is "
+            f"{likelihood:.1f} (Monte Carlo error {error:.1f})."
+        )
     if fit.sample is not None:
         notes.append('Standard errors, robust or ordinal tests: cfa(data, fit.structure, "mlr").')
     if math.isnan(fit.fit_measures["chisq"]):

@@ -12,8 +12,10 @@ import numpy as np
 from dtstat import checks
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.data import ItemData, check_usable
+from dtstat.data.checks import listed
 from dtstat.dependence import DependenceMatrix, dependence_matrix
 from dtstat.dependence.compute import Missing, PairFunction
+from dtstat.dependence.hidden import hidden_pairs, responsible_items
 from dtstat.errors import EstimationError, EstimationWarning, InputError
 from dtstat.estimation.copula import (
     BRIDGES,
@@ -21,22 +23,32 @@ from dtstat.estimation.copula import (
     LatentCorrelations,
     fit_factors,
     latent_correlations,
+    raised,
 )
 from dtstat.estimation.factor_ml import LEAST_UNIQUENESS
 from dtstat.estimation.marginals import Marginals, learn_marginals, linear_marginals
+from dtstat.estimation.nonlinear import NONLINEAR
 from dtstat.progress import Progress
 from dtstat.results.fit import DTFit, FitCall, SampleFacts
-from dtstat.selection.choose import contenders, explanation, ranking
+from dtstat.results.nonlinear import NonlinearFit
+from dtstat.selection.choose import GIVEN, Contender, contenders, explanation, ranking
 from dtstat.selection.criteria import CRITERIA, HELD_OUT
-from dtstat.selection.evaluate import Evaluator
+from dtstat.selection.evaluate import Evaluator, Proposal
 from dtstat.selection.holdout import HeldOut, Learn, cross_validate, folds, split_rows, validate
 from dtstat.selection.refine import refine
-from dtstat.selection.search import SEARCHES, Outcome, Rules, search_barcode, search_threshold
+from dtstat.selection.search import (
+    SEARCHES,
+    Outcome,
+    Rules,
+    assess,
+    search_barcode,
+    search_threshold,
+)
 from dtstat.structure.attach import attached_items
 from dtstat.structure.barcode import barcode
 from dtstat.structure.path import candidates
 
-ESTIMATORS = ("copula", "linear")
+ESTIMATORS = ("copula", "linear", *NONLINEAR)
 UNCOVERED = ("attach", "report", "error")
 MISFIT = ("estimated", "none")
 _FEWEST_ROWS = 3
@@ -48,26 +60,50 @@ _OF_FACTORS = (
 
 @dataclass(frozen=True)
 class Work:
-    """How to run: the measure, all thresholds or these, threads, progress."""
+    """How to run: the measure, all thresholds or these, a given structure, threads, progress."""
 
     measure: str | PairFunction = "spearman"
     grid: FloatArray | None = None
+    given: BoolArray | None = None
     n_jobs: int = 1
     progress: Progress = None
 
 
 @dataclass(frozen=True, eq=False)
-class _Input:
-    """What the model is searched in: the matrix to threshold, and the one to fit."""
+class Input:
+    """What the model is searched in.
+
+    Attributes
+    ----------
+    dependence
+        The matrix to threshold.
+    latent
+        Correlations that copula models are fitted to.
+    screened
+        (p, p) correlations by which structures are compared while searching; those of ``latent``,
+        or with curves any dependence, which they can describe.
+    n
+        Rows behind an entry.
+    """
 
     dependence: DependenceMatrix
     latent: LatentCorrelations
+    screened: FloatArray
     n: int
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Structures with their scores, what the rows counted as, and what went before the choice."""
+
+    contenders: tuple[Contender, ...]
+    n_effective: float
+    before: str = ""
 
 
 def check_call(call: FitCall) -> None:
     """Refuse names that are not known."""
-    checks.choice("search", call.search, SEARCHES)
+    checks.choice("search", call.search, (*SEARCHES, GIVEN))
     checks.choice("estimator", call.estimator, ESTIMATORS)
     checks.choice("criterion", call.criterion, CRITERIA)
     checks.choice("uncovered", call.uncovered, UNCOVERED)
@@ -76,28 +112,57 @@ def check_call(call: FitCall) -> None:
 
 def fit_items(items: ItemData, call: FitCall, work: Work) -> DTFit:
     """Fit answers."""
-    whole = _input(items, call, work)
+    whole = prepare(items, call, work)
     learn = linear_marginals if call.estimator == "linear" else learn_marginals
     held: HeldOut | None = None
     if call.criterion in ("validation", "validation_2se"):
         fitted_rows, held_rows = split_rows(items.n_rows, cast(int, call.seed))
         part = items.take(fitted_rows)
         check_usable(part)
-        searched = _input(part, call, work)
-        evaluator, outcome = _search(searched, call, work)
+        searched = prepare(part, call, work)
+        evaluator, outcome = search(searched, call, work)
         held = validate(evaluator.fitted, part.values, items.values[held_rows], learn)
     else:
-        evaluator, outcome = _search(whole, call, work)
+        evaluator, outcome = search(whole, call, work)
         if call.criterion == "cv":
             held = _cross_validated(items, evaluator, call, work, learn)
-    sample = SampleFacts(
+    everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, held)
+    margins = learn(items.values)
+    choice = Choice(everything, outcome.n_effective)
+    notes = warn_of_hidden(items, call)
+    facts = sample_facts(items, whole)
+    return result(whole, call, work, choice, facts, margins, notes=notes)
+
+
+def warn_of_hidden(items: ItemData, call: FitCall) -> tuple[str, ...]:
+    """Warn of dependence that the measure does not see, and return the warning."""
+    if call.measure not in BRIDGES:
+        return ()
+    pairs = hidden_pairs(items.values)
+    if not pairs:
+        return ()
+    first, names = pairs[0], items.names
+    blamed = listed([names[i] for i in responsible_items(pairs, len(names))])
+    more = f" and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
+    text = (
+        f"Rank correlations miss how '{names[first.first]}' and '{names[first.second]}' depend "
+        f"({first.rank_correlation:.2f}; {first.any_correlation:.2f} after the best functions)"
+        f"{more}. Not increasing: {blamed}. "
+        "The copula criterion is not to be trusted here; use fit(data, measure='maximal', "
+        "estimator='spline')."
+    )
+    warnings.warn(text, EstimationWarning, stacklevel=5)
+    return (text,)
+
+
+def sample_facts(items: ItemData, whole: Input) -> SampleFacts:
+    """Count rows and kinds of items."""
+    return SampleFacts(
         items.n_rows,
         whole.dependence.n_obs or items.n_rows,
         items.complete_rows().n_rows,
         {kind: items.kinds.count(kind) for kind in dict.fromkeys(items.kinds)},
     )
-    margins = learn(items.values)
-    return _result(whole, call, work, evaluator, outcome, held, sample, margins)
 
 
 def fit_matrix(matrix: DependenceMatrix, n_obs: int | None, call: FitCall, work: Work) -> DTFit:
@@ -124,9 +189,12 @@ def fit_matrix(matrix: DependenceMatrix, n_obs: int | None, call: FitCall, work:
     rows = checks.integer("n_obs", n, _FEWEST_ROWS, "It is the number of rows behind the matrix.")
     known = replace(matrix, n_obs=rows)
     n = rows if n_obs is not None else _typical_rows(known)
-    problem = _Input(known, latent_correlations(known), n)
-    evaluator, outcome = _search(problem, call, work)
-    return _result(problem, call, work, evaluator, outcome, None, None, None)
+    latent = latent_correlations(known)
+    problem = Input(known, latent, latent.R, n)
+    evaluator, outcome = search(problem, call, work)
+    counted = outcome.n_effective
+    everything = contenders(evaluator.fitted, outcome.passed_over, counted, None)
+    return result(problem, call, work, Choice(everything, counted), None, None)
 
 
 def fit_factors_of(lower: DTFit, min_children: int, options: Mapping[str, Any]) -> DTFit:
@@ -155,7 +223,7 @@ def fit_factors_of(lower: DTFit, min_children: int, options: Mapping[str, Any]) 
     return replace(found, stem="G", notes=(*found.notes, _OF_FACTORS))
 
 
-def _input(items: ItemData, call: FitCall, work: Work) -> _Input:
+def prepare(items: ItemData, call: FitCall, work: Work) -> Input:
     """Compute the matrix to threshold and, where that is another, the one to fit."""
     missing = cast(Missing, call.missing)
     matrix = dependence_matrix(items, work.measure, missing, work.n_jobs, work.progress)
@@ -163,7 +231,10 @@ def _input(items: ItemData, call: FitCall, work: Work) -> _Input:
     if basis not in BRIDGES:
         basis = "spearman"  # a measure of any dependence has no latent correlation
     fitted = matrix if basis == matrix.measure else dependence_matrix(items, basis, missing)
-    return _Input(matrix, latent_correlations(fitted), _typical_rows(matrix))
+    latent = latent_correlations(fitted)
+    any_dependence = call.estimator in NONLINEAR and matrix.measure not in BRIDGES
+    screened = raised(np.abs(matrix.values)) if any_dependence else latent.R
+    return Input(matrix, latent, screened, _typical_rows(matrix))
 
 
 def _typical_rows(matrix: DependenceMatrix) -> int:
@@ -174,7 +245,7 @@ def _typical_rows(matrix: DependenceMatrix) -> int:
     return round(float(counts.size / np.sum(1.0 / counts)))
 
 
-def _search(problem: _Input, call: FitCall, work: Work) -> tuple[Evaluator, Outcome]:
+def search(problem: Input, call: FitCall, work: Work) -> tuple[Evaluator, Outcome]:
     """Propose, fit and compare structures; held-out criteria choose among what ebic proposes."""
     rules = Rules(
         "ebic" if call.criterion in HELD_OUT else call.criterion,
@@ -182,7 +253,9 @@ def _search(problem: _Input, call: FitCall, work: Work) -> tuple[Evaluator, Outc
         call.uncovered == "attach",
         call.misfit == "estimated",
     )
-    evaluator = Evaluator(problem.latent.R, problem.n)
+    evaluator = Evaluator(problem.screened, problem.n)
+    if work.given is not None:
+        return evaluator, assess(evaluator, Proposal(work.given, GIVEN), rules)
     bars = barcode(problem.dependence.values, problem.dependence.names, call.min_children)
     if call.search == "barcode":
         outcome = search_barcode(evaluator, bars, rules, work.progress)
@@ -204,23 +277,23 @@ def _cross_validated(
         check_usable(part)
         with warnings.catch_warnings():  # said once, of all rows
             warnings.simplefilter("ignore", EstimationWarning)
-            correlations.append(_input(part, call, replace(work, progress=None)).latent.R)
+            correlations.append(prepare(part, call, replace(work, progress=None)).latent.R)
     supports = [one.proposal.support for one in evaluator.fitted]
     return cross_validate(supports, items.values, correlations, fold, learn, work.progress)
 
 
-def _result(
-    problem: _Input,
+def result(
+    problem: Input,
     call: FitCall,
     work: Work,
-    evaluator: Evaluator,
-    outcome: Outcome,
-    held: HeldOut | None,
+    choice: Choice,
     sample: SampleFacts | None,
     margins: Marginals | None,
+    curves: NonlinearFit | None = None,
+    notes: tuple[str, ...] = (),
 ) -> DTFit:
-    """Choose, put the factors in the order of their first items, and fit to all rows."""
-    everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, held)
+    """Choose, fit to all rows, and put everything together."""
+    everything = choice.contenders
     order = ranking(everything, call.criterion)
     support = everything[order[0]].support
     support.setflags(write=False)
@@ -229,23 +302,24 @@ def _result(
     _refuse_uncovered(support, problem.dependence.names, call)
     estimate = fit_factors(problem.latent.R, problem.n, support)
     rest = [k for k in range(len(everything)) if k not in set(order)]
-    notes = tuple(_warned(problem, estimate))
+    attached = attached_items(bars, support)
     return DTFit(
         call=call,
         dependence=matrix,
         latent=problem.latent,
         support=support,
-        attached=attached_items(bars, support),
+        attached=attached if work.given is None else np.zeros_like(attached),
         estimate=estimate,
         n_obs=cast(int, matrix.n_obs),
         n_typical=problem.n,
-        n_effective=min(outcome.n_effective, problem.n),
+        n_effective=min(choice.n_effective, problem.n),
         contenders=tuple(everything[k] for k in [*order, *rest]),
-        explanation=explanation(everything, order, call.criterion),
+        explanation=choice.before + explanation(everything, order, call.criterion),
         grid=work.grid,
         sample=sample,
         marginals=margins,
-        notes=notes,
+        notes=(*notes, *_warned(problem, estimate)),
+        nonlinear=curves,
     )
 
 
@@ -259,7 +333,7 @@ def _refuse_uncovered(support: BoolArray, names: tuple[str, ...], call: FitCall)
         )
 
 
-def _warned(problem: _Input, estimate: FactorEstimate) -> Iterator[str]:
+def _warned(problem: Input, estimate: FactorEstimate) -> Iterator[str]:
     """Warn of what makes the fit doubtful, and yield the warnings."""
     R, names = problem.latent.R, problem.dependence.names
     exact = [

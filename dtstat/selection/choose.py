@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dtstat.arrays import BoolArray
 from dtstat.selection.criteria import HELD_OUT, INFORMATION
-from dtstat.selection.evaluate import Fitted, Scored
+from dtstat.selection.evaluate import Scored
 from dtstat.selection.holdout import HeldOut
 from dtstat.structure import Structure, compare
 
+GIVEN = "given"  # origin of a structure that was not searched for
 # Kass & Raftery (1995), Bayes factors, JASA 90, 773-795: evidence by differences in BIC.
 _EVIDENCE = ((2.0, "hardly any"), (6.0, "some"), (10.0, "strong"), (math.inf, "very strong"))
 
@@ -36,12 +38,15 @@ class Contender:
         the standard error of this; NaN if no rows were held out.
     fitted
         False if it could not win by a bound on its likelihood: its scores are bounds then.
+    monte_carlo_se
+        Standard error from the draws that estimated the likelihood that decides (``held_out`` if
+        rows were held out, else ``log_likelihood``); 0 if it is exact.
     """
 
     support: BoolArray
     origin: str
     log_likelihood: float
-    n_parameters: int
+    n_parameters: float
     aic: float
     bic: float
     ebic: float
@@ -49,6 +54,7 @@ class Contender:
     behind: float = math.nan
     behind_se: float = math.nan
     fitted: bool = True
+    monte_carlo_se: float = 0.0
 
     def structure(self, item_names: tuple[str, ...]) -> Structure:
         """Return the structure with names."""
@@ -56,7 +62,7 @@ class Contender:
 
 
 def contenders(
-    fitted: tuple[Fitted, ...], passed_over: tuple[Scored, ...], n: float, held: HeldOut | None
+    fitted: Sequence[Scored], passed_over: Sequence[Scored], n: float, held: HeldOut | None
 ) -> tuple[Contender, ...]:
     """All structures with their scores, in the order they came up.
 
@@ -69,36 +75,38 @@ def contenders(
     held
         Likelihoods of held-out rows, one row a fitted structure.
     """
-    none = np.full(len(fitted), np.nan)
-    means = none if held is None else held.mean
-    behind, errors = (none, none) if held is None else held.behind()
-    scored = [
-        _contender(one, n, float(means[k]), float(behind[k]), float(errors[k]), True)
-        for k, one in enumerate(fitted)
-    ]
-    bounds = [_contender(one, n, math.nan, math.nan, math.nan, False) for one in passed_over]
-    return (*scored, *bounds)
+    scored = [_contender(one, n, True) for one in fitted]
+    if held is not None:
+        behind, errors = held.behind()
+        columns = zip(held.mean, behind, errors, held.monte_carlo_se, strict=True)
+        scored = [
+            replace(
+                one,
+                held_out=float(mean),
+                behind=float(gap),
+                behind_se=float(error),
+                monte_carlo_se=float(by_chance),
+            )
+            for one, (mean, gap, error, by_chance) in zip(scored, columns, strict=True)
+        ]
+    return (*scored, *(_contender(one, n, False) for one in passed_over))
 
 
-def _contender(
-    one: Scored, n: float, mean: float, behind: float, error: float, fitted: bool
-) -> Contender:
+def _contender(one: Scored, n: float, fitted: bool) -> Contender:
     return Contender(
-        _by_first_item(one.proposal.support),
+        by_first_item(one.proposal.support),
         one.proposal.origin,
         one.log_likelihood,
         one.n_parameters,
         one.cost("aic", n),
         one.cost("bic", n),
         one.cost("ebic", n),
-        mean,
-        behind,
-        error,
-        fitted,
+        fitted=fitted,
+        monte_carlo_se=one.monte_carlo_se,
     )
 
 
-def _by_first_item(support: BoolArray) -> BoolArray:
+def by_first_item(support: BoolArray) -> BoolArray:
     """Put the factors in the order of their first items, the larger first."""
     order = np.lexsort((-support.sum(axis=0), support.argmax(axis=0)))
     return np.ascontiguousarray(support[:, order])
@@ -127,12 +135,28 @@ def ranking(all_: tuple[Contender, ...], criterion: str) -> list[int]:
 def explanation(all_: tuple[Contender, ...], order: list[int], criterion: str) -> str:
     """One sentence: what was chosen, by what, and what came next."""
     best = all_[order[0]]
+    if best.origin == GIVEN:
+        return f"{_count(best)}, as given."
     if len(order) == 1:
         return f"{_count(best)}; no other structure was possible."
     chosen = f"{_count(best)} by {criterion}, of {len(all_)} structures"
     second = all_[order[1]]
+    distance = f"{_difference(best, second)}, {_distance(best, second, criterion)}"
+    return f"{chosen}; runner-up: {distance}.{_doubt(best, second, criterion)}"
+
+
+def _doubt(best: Contender, second: Contender, criterion: str) -> str:
+    """Say if two structures differ by no more than the error of their estimated likelihoods."""
+    error = math.hypot(best.monte_carlo_se, second.monte_carlo_se)
+    if criterion in HELD_OUT:
+        gap = abs(best.held_out - second.held_out)
+    else:  # criteria are twice the log-likelihood
+        gap = (float(getattr(second, criterion)) - float(getattr(best, criterion))) / 2
+    if not error > 0 or gap > 2 * error:
+        return ""
     return (
-        f"{chosen}; runner-up: {_difference(best, second)}, {_distance(best, second, criterion)}."
+        " They differ by less than the Monte Carlo error of their likelihoods: look at both, or "
+        "repeat with other seeds."
     )
 
 

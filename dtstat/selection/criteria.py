@@ -27,7 +27,7 @@ CRITERIA = INFORMATION + HELD_OUT
 
 
 def information(
-    criterion: str, row_log_likelihood: float, k: int, edges: int, p: int, n: float
+    criterion: str, row_log_likelihood: float, k: float, edges: int, p: int, n: float
 ) -> float:
     """Value of an information criterion.
 

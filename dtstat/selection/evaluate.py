@@ -67,10 +67,15 @@ class Scored:
         return int(self.proposal.support.sum())
 
     @property
-    def n_parameters(self) -> int:
+    def n_parameters(self) -> float:
         """Loadings, uniquenesses and factor correlations."""
         d = self.n_factors
         return self.n_edges + len(self.proposal.support) + d * (d - 1) // 2
+
+    @property
+    def monte_carlo_se(self) -> float:
+        """Standard error of the log-likelihood, if it was estimated from draws."""
+        return 0.0
 
     def cost(self, criterion: str, n: float) -> float:
         """Value of an information criterion if the rows count as ``n``; smaller is better."""

@@ -29,9 +29,18 @@ class HeldOut:
     ----------
     rows
         (m, n) one row a structure, one column a held-out row.
+    errors
+        (m,) Monte Carlo standard errors of the sums; None if the likelihoods are exact.
     """
 
     rows: FloatArray
+    errors: FloatArray | None = None
+
+    @property
+    def monte_carlo_se(self) -> FloatArray:
+        """(m,) Monte Carlo standard errors of the means."""
+        m, n = self.rows.shape
+        return np.zeros(m) if self.errors is None else self.errors / n
 
     @property
     def mean(self) -> FloatArray:

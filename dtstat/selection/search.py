@@ -130,6 +130,13 @@ def search_threshold(
     return replace(outcome, passed_over=rest)
 
 
+def assess(evaluator: Evaluator, proposal: Proposal, rules: Rules) -> Outcome:
+    """Fit one structure that was given, and count what the rows are worth about it."""
+    fitted = evaluator.fit(proposal)
+    n = evaluator.worth(fitted) if rules.approximate and fitted.n_factors else evaluator.n_obs
+    return Outcome(fitted, float(n))
+
+
 def nothing(p: int) -> Proposal:
     """No factor at all: the answer when items are independent."""
     return Proposal(np.zeros((p, 0), dtype=bool), "no factor")

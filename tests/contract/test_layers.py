@@ -20,6 +20,7 @@ LAYERS = [
     {"report"},
     {"results"},
     {"api"},
+    {"studies"},
     {"cli", "interop"},
     {"__main__"},
 ]

@@ -170,7 +170,8 @@ def test_two_standard_errors_never_buy_a_larger_structure(seed):
 def test_candidates_have_their_columns():
     assert list(many().candidates) == [
         *("n_factors", "n_loadings", "n_uncovered", "log_likelihood", "n_parameters"),
-        *("aic", "bic", "ebic", "held_out", "behind", "behind_se", "origin", "fitted"),
+        *("aic", "bic", "ebic", "held_out", "behind", "behind_se"),
+        *("monte_carlo_se", "origin", "fitted"),
     ]
 
 
@@ -312,7 +313,10 @@ def test_linear_scores_do_not_depend_on_units():
 
 def test_tidy_lists_loadings_and_correlations():
     frame = nine().tidy()
-    assert list(frame) == ["term", "lhs", "op", "rhs", "estimate", "unique_child", "attached"]
+    assert list(frame) == [
+        *("term", "lhs", "op", "rhs", "estimate", "std_error", "unique_child", "attached")
+    ]
+    assert frame["std_error"].isna().all()  # known with curves only
     assert frame["op"].tolist() == ["=~"] * 9 + ["~~"] * 3
     assert frame["term"].iloc[0] == "F1 =~ x1"
     assert frame["estimate"].iloc[0] == nine().loadings.loc["x1", "F1"]

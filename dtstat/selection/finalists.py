@@ -1,0 +1,219 @@
+"""The best few structures of a search, fitted with curves and compared by their likelihoods.
+
+Copula models cost milliseconds and say which structures are worth the second that curves cost. All
+finalists are fitted with the same random numbers, so that chance favours none of them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from dtstat.arrays import FloatArray
+from dtstat.errors import EstimationError, EstimationWarning
+from dtstat.estimation.answer_scale import AnswerScale
+from dtstat.estimation.copula import FactorEstimate, fit_factors
+from dtstat.estimation.likelihood import LogLikelihood
+from dtstat.estimation.marginals import learn_marginals
+from dtstat.estimation.nonlinear import (
+    Method,
+    NonlinearEstimate,
+    answers_log_likelihood,
+    fit_nonlinear,
+)
+from dtstat.progress import Progress, track
+from dtstat.selection.choose import by_first_item
+from dtstat.selection.evaluate import Fitted, Proposal, Scored
+from dtstat.selection.holdout import HeldOut
+
+Levels = Sequence[Sequence[float] | None]
+_FAR = 0.1  # nats a row: what curves hardly make good
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+@dataclass(frozen=True)
+class Curves:
+    """How finalists are fitted.
+
+    Attributes
+    ----------
+    method
+        The estimator.
+    likelihood, draws
+        How likelihoods are estimated, and from how many draws a row.
+    seed
+        Of all random numbers.
+    n_jobs
+        Finalists fitted at a time.
+    """
+
+    method: Method
+    likelihood: str
+    draws: int
+    seed: int
+    n_jobs: int = 1
+
+    def rng(self) -> np.random.Generator:
+        """Start the random numbers, the same for every finalist."""
+        return np.random.default_rng(self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Finalist(Scored):
+    """A structure with fitted curves.
+
+    Attributes
+    ----------
+    start
+        The copula model.
+    estimate
+        The nonlinear one.
+    likelihood
+        Of the rows, with its Monte Carlo error.
+    """
+
+    start: FactorEstimate
+    estimate: NonlinearEstimate
+    likelihood: LogLikelihood
+
+    @property
+    def monte_carlo_se(self) -> float:
+        """Standard error of the log-likelihood, which was estimated from draws."""
+        return self.likelihood.standard_error
+
+    @property
+    def n_parameters(self) -> float:
+        """Effective number of parameters."""
+        return self.estimate.n_parameters
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Rows to fit: answers, their levels (None for continuous items), latent correlations."""
+
+    X: FloatArray
+    levels: Levels
+    R: FloatArray
+    n_obs: int
+
+
+def most_promising(fitted: Sequence[Fitted], criterion: str, n: float, most: int) -> list[Proposal]:
+    """Return the structures of least cost that have factors, the best first.
+
+    Of more than ``most``, from the third on, those whose likelihood is far behind are left out.
+
+    Their factors are in the order of their first items, so that curves need no sorting later.
+    """
+    known = sorted((one for one in fitted if one.n_factors), key=lambda o: o.cost(criterion, n))
+    if most < len(known):
+        limit = known[0].log_likelihood - _FAR * known[0].n_obs
+        known = known[:2] + [one for one in known[2:] if one.log_likelihood > limit]
+    return [
+        replace(one.proposal, support=by_first_item(one.proposal.support)) for one in known[:most]
+    ]
+
+
+def fit_finalists(
+    proposals: Sequence[Proposal], answers: Answers, curves: Curves, progress: Progress = None
+) -> list[Finalist]:
+    """Fit curves to each structure, and estimate the likelihood of the rows they were fitted to.
+
+    Structures whose factors cannot be told apart, so that the sampler freezes, are left out; if
+    it does in all of them, that is an EstimationError.
+    """
+    inner = progress if progress is True and curves.n_jobs == 1 else None
+
+    def one(proposal: Proposal) -> Finalist | EstimationError:
+        try:
+            return _fit(proposal, answers, curves, inner)
+        except EstimationError as error:
+            return error
+
+    with warnings.catch_warnings():  # of the chosen one the result tells
+        warnings.simplefilter("ignore", EstimationWarning)
+        found = _parallel(one, proposals, curves.n_jobs, progress, "structures")
+    finalists = [finalist for finalist in found if isinstance(finalist, Finalist)]
+    if not finalists:
+        raise next(error for error in found if isinstance(error, EstimationError))
+    return finalists
+
+
+def _fit(proposal: Proposal, answers: Answers, curves: Curves, progress: Progress) -> Finalist:
+    rng = curves.rng()
+    start, estimate = _estimate(proposal, answers, curves, rng, progress)
+    model, scale = estimate.model, estimate.scale
+    found = answers_log_likelihood(model, scale, answers.X, rng, start=estimate.z)
+    return Finalist(proposal, found.total, len(answers.X), start, estimate, found)
+
+
+def _estimate(
+    proposal: Proposal,
+    answers: Answers,
+    curves: Curves,
+    rng: np.random.Generator,
+    progress: Progress = None,
+) -> tuple[FactorEstimate, NonlinearEstimate]:
+    X = answers.X
+    start = fit_factors(answers.R, answers.n_obs, proposal.support)
+    scale = AnswerScale.learn(X, answers.levels)
+    scores = learn_marginals(X).normal_scores(X)
+    support = proposal.support
+    return start, fit_nonlinear(X, scale, support, start, scores, curves.method, rng, progress)
+
+
+def validate_curves(
+    finalists: Sequence[Finalist], held: FloatArray, curves: Curves, progress: Progress = None
+) -> HeldOut:
+    """Score finalists on rows that were not fitted."""
+
+    def one(finalist: Finalist) -> LogLikelihood:
+        rng = curves.rng()
+        model, scale = finalist.estimate.model, finalist.estimate.scale
+        return answers_log_likelihood(model, scale, held, rng, curves.likelihood, curves.draws)
+
+    found = _parallel(one, finalists, curves.n_jobs, progress, "held-out rows")
+    errors = np.array([likelihood.standard_error for likelihood in found])
+    return HeldOut(np.array([likelihood.rows for likelihood in found]), errors)
+
+
+def cross_validate_curves(
+    proposals: Sequence[Proposal],
+    folds: Sequence[tuple[Answers, FloatArray]],
+    curves: Curves,
+    progress: Progress = None,
+) -> HeldOut:
+    """Score structures on each fold, with curves from the other folds.
+
+    Parameters
+    ----------
+    proposals
+        The structures.
+    folds
+        For each fold the rows outside it, and the answers in it.
+    curves, progress
+        As in :func:`fit_finalists`.
+    """
+    parts, variances = [], np.zeros(len(proposals))
+    for answers, held in track(folds, progress, "folds"):
+        finalists = fit_finalists(proposals, answers, curves)
+        found = validate_curves(finalists, held, curves)
+        parts.append(found.rows)
+        variances += 0.0 if found.errors is None else found.errors**2
+    return HeldOut(np.hstack(parts), np.sqrt(variances))
+
+
+def _parallel(
+    work: Callable[[T], U], pieces: Sequence[T], n_jobs: int, progress: Progress, label: str
+) -> list[U]:
+    if n_jobs == 1:
+        return [work(piece) for piece in track(pieces, progress, label)]
+    running = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+        delayed(work)(piece) for piece in pieces
+    )
+    return list(track(running, progress, label, len(pieces)))

@@ -1,0 +1,137 @@
+"""A ledger of finished work: a file of JSON lines that survives a kill.
+
+The first line says what the work is; every other line is one finished piece. Lines are only ever
+added, each in one write that is on the disk before the piece counts as finished, so a process
+that dies leaves at most a last line cut short.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from dtstat.errors import DataWarning, InputError
+from dtstat.studies.ledger_lines import Record, check_same_work, parse_records
+from dtstat.version import __version__
+
+FORMAT = 1
+
+
+class Ledger:
+    """Finished pieces of a study, in a file or, without one, in memory alone.
+
+    One process at a time may write to a file.
+
+    Parameters
+    ----------
+    path
+        The file; None for no file.
+    first_line
+        The line that says what the work is.
+    finished
+        Pieces that are in the file already.
+    begun
+        Whether the file has its first line.
+    """
+
+    def __init__(
+        self, path: Path | None, first_line: bytes, finished: list[Record], begun: bool
+    ) -> None:
+        self._path, self._first_line = path, first_line
+        self._finished, self._begun = finished, begun
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str] | None, header: Mapping[str, object]) -> Ledger:
+        """Read what is finished; a new file is created with its first piece.
+
+        Parameters
+        ----------
+        path
+            File to go on with or to begin; None for no file.
+        header
+            Name of the study and all arguments that its pieces depend on. Version and format are
+            added.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be used, is no ledger, or is that of other work.
+
+        Warns
+        -----
+        DataWarning
+            If the last line was cut short; it is removed.
+        """
+        first_line = _line({**header, "dtstat": __version__, "format": FORMAT})
+        if path is None:
+            return cls(None, first_line, [], False)
+        file = Path(path)
+        content = _read(file)
+        check_same_work(file, content, first_line)
+        whole = content.rfind(b"\n") + 1
+        records = parse_records(file, content[:whole])
+        if whole < len(content):
+            _cut(file, whole)
+        return cls(file, first_line, records[1:], whole > 0)
+
+    @property
+    def finished(self) -> tuple[Record, ...]:
+        """Finished pieces, in the order they were finished."""
+        return tuple(self._finished)
+
+    def append(self, record: Mapping[str, object]) -> None:
+        """Add a finished piece, which is on the disk when this returns."""
+        line = _line(record)
+        if self._path is not None:
+            _add(self._path, line if self._begun else self._first_line + line)
+            self._begun = True
+        self._finished.append(json.loads(line))
+
+
+def _line(record: Mapping[str, object]) -> bytes:
+    return json.dumps(record).encode() + b"\n"
+
+
+def _read(file: Path) -> bytes:
+    """Return what the file holds; refuse, before any work is done, one that cannot be written."""
+    if not file.parent.is_dir():
+        raise InputError(f"Cannot write '{file}': there is no folder '{file.parent}'.", "out")
+    try:
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return file.read_bytes() if file.exists() else b""
+    except OSError as error:
+        raise _unusable("read", file, error, "Name another file.") from None
+
+
+def _cut(file: Path, length: int) -> None:
+    """Remove the last line, which was being written when its process died."""
+    try:
+        os.truncate(file, length)
+    except OSError as error:
+        raise _unusable("write", file, error, "Mend its rights, or name another file.") from None
+    warnings.warn(
+        f"The last line of the ledger '{file}' was cut short and is removed: the process that "
+        "wrote it was ended. What it recorded is done again.",
+        DataWarning,
+        stacklevel=4,
+    )
+
+
+def _add(file: Path, lines: bytes) -> None:
+    try:
+        with file.open("ab") as opened:
+            opened.write(lines)
+            opened.flush()
+            os.fsync(opened.fileno())
+    except OSError as error:
+        advice = "What is finished is kept; mend that, then repeat the call."
+        raise _unusable("write", file, error, advice) from None
+
+
+def _unusable(do: str, file: Path, error: OSError, advice: str) -> InputError:
+    return InputError(f"Cannot {do} the ledger '{file}': {error.strerror}. {advice}", "out")

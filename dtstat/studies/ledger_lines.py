@@ -1,0 +1,57 @@
+"""What the lines of a ledger hold, and whether they belong to the work at hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dtstat.errors import InputError
+
+Record = dict[str, Any]
+
+
+def check_same_work(file: Path, content: bytes, first_line: bytes) -> None:
+    """Refuse what is not a ledger, and one that was begun with other arguments."""
+    head, newline, _ = content.partition(b"\n")
+    if not newline and first_line.startswith(head):  # new, or its very first write was cut short
+        return
+    old, new = _parsed(head), json.loads(first_line)
+    if old is None or "format" not in old:
+        raise InputError(
+            f"'{file}' must be a ledger that this study began; its first line is not that of one. "
+            "Name another file; this one was left as it is.",
+            "out",
+        )
+    differing = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    if differing:
+        said = ", ".join(f"`{k}` was {old.get(k)!r} and is now {new.get(k)!r}" for k in differing)
+        raise InputError(
+            f"The ledger '{file}' was begun by another call: {said}. Give the same arguments to "
+            "go on with it, or name another file.",
+            "out",
+        )
+
+
+def parse_records(file: Path, content: bytes) -> list[Record]:
+    """Read whole lines, the first one too; refuse a line that holds no record."""
+    records = []
+    for number, line in enumerate(content.splitlines(), start=1):
+        record = _parsed(line)
+        if record is None:
+            raise InputError(
+                f"Line {number} of the ledger '{file}' is damaged: it holds {line[:20]!r}. "
+                "Remove that line, and what it recorded is done again.",
+                "out",
+            )
+        records.append(record)
+    return records
+
+
+def _parsed(line: bytes) -> Record | None:
+    """Return the record that a line holds, None if it holds none."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
