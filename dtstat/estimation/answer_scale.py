@@ -60,7 +60,7 @@ class AnswerScale:
 
     def encode(self, X: FloatArray) -> FloatArray:
         """(n, p) standardised answers and categories; NaN stays NaN."""
-        coded: FloatArray = (X - self.mean) / self.sd
+        coded = np.ascontiguousarray((X - self.mean) / self.sd)  # kernels read row by row
         for i, levels in enumerate(self.levels):
             if len(levels):
                 coded[:, i] = _categories(X[:, i], levels)

@@ -19,11 +19,14 @@ from __future__ import annotations
 import numpy as np
 
 from dtstat.arrays import FloatArray, IntArray
+from dtstat.compile import kernel
 
 LOW, HIGH = -4.0, 4.0
 INTERVALS = 16
 K = INTERVALS + 3
 WIDTH = (HIGH - LOW) / INTERVALS
+# Row m: the powers of u in the m-th of the four splines.
+_POWERS = np.array([[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]]) / 6
 
 
 def basis(z: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -39,12 +42,24 @@ def basis(z: FloatArray) -> tuple[IntArray, FloatArray]:
     first, values
         (n,) and (n, 4), so that a curve is Σ_m values[:, m] β[first + m].
     """
-    inside = np.clip(z, LOW, HIGH)
-    place = (inside - LOW) / WIDTH
-    first = np.minimum(place.astype(np.int64), INTERVALS - 1)
-    u = place - first
-    beyond = ((z - inside) / WIDTH)[:, None]
-    return first, _cubic(u) + beyond * _slope(u)
+    first, values = np.empty(len(z), dtype=np.int64), np.empty((len(z), 4))
+    _basis(np.ascontiguousarray(z, dtype=np.float64), first, values)
+    return first, values
+
+
+@kernel
+def _basis(z: FloatArray, first: IntArray, values: FloatArray) -> None:
+    for r in range(z.size):
+        place = (z[r] - LOW) / WIDTH
+        inside = min(max(place, 0.0), float(INTERVALS))
+        j = min(int(inside), INTERVALS - 1)
+        u, beyond = inside - j, place - inside
+        v = 1 - u
+        first[r] = j
+        values[r, 0] = v * v * v / 6 - beyond * v * v / 2
+        values[r, 1] = (3 * u * u * u - 6 * u * u + 4) / 6 + beyond * (3 * u * u - 4 * u) / 2
+        values[r, 2] = (3 * v * v * v - 6 * v * v + 4) / 6 - beyond * (3 * v * v - 4 * v) / 2
+        values[r, 3] = u * u * u / 6 + beyond * u * u / 2
 
 
 def design(z: FloatArray) -> FloatArray:
@@ -53,6 +68,18 @@ def design(z: FloatArray) -> FloatArray:
     B = np.zeros((len(z), K))
     np.put_along_axis(B, first[:, None] + np.arange(4), values, axis=1)
     return B
+
+
+def pieces(coefficients: FloatArray) -> FloatArray:
+    """(E, intervals, 4) the cubics c_0 + c_1 u + c_2 u² + c_3 u³ of curves within the intervals.
+
+    Parameters
+    ----------
+    coefficients
+        (E, K) spline coefficients of each curve.
+    """
+    windows = np.lib.stride_tricks.sliding_window_view(coefficients, 4, axis=1)
+    return np.ascontiguousarray(windows @ _POWERS)
 
 
 def mean(first: IntArray, values: FloatArray) -> FloatArray:
@@ -78,12 +105,6 @@ def penalty() -> FloatArray:
     D = np.diff(np.eye(K), n=2, axis=0)
     P: FloatArray = D.T @ D
     return P
-
-
-def _cubic(u: FloatArray) -> FloatArray:
-    v = 1 - u
-    inner = (3 * u**3 - 6 * u**2 + 4) / 6, (3 * v**3 - 6 * v**2 + 4) / 6
-    return np.column_stack([v**3 / 6, *inner, u**3 / 6])
 
 
 def _slope(u: FloatArray) -> FloatArray:

@@ -99,8 +99,7 @@ def _joint(model: JointModel, Z: FloatArray, X: FloatArray) -> FloatArray:
     for first in range(0, len(Z), per):
         part = Z[first : first + per]
         flat = np.ascontiguousarray(part.reshape(-1, Z.shape[2]))
-        rows = np.ascontiguousarray(np.tile(X, (len(part), 1)))
-        values[first : first + per] = model.log_joint(flat, rows)[0].reshape(part.shape[:2])
+        values[first : first + per] = model.log_joint(flat, X)[0].reshape(part.shape[:2])
     return values + _constant(model)
 
 

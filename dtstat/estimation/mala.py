@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dtstat.arrays import FloatArray
+from dtstat.compile import kernel
 
 OPTIMAL = 0.574
 _LEAST_ACCEPTANCE = 0.05
@@ -94,11 +95,11 @@ def step(rng: np.random.Generator, target: Target, state: State) -> tuple[State,
     """Move all chains once."""
     noise = rng.standard_normal(state.z.shape)
     eps, root = state.step_size, state.root
-    z = state.z + eps**2 / 2 * (state.gradient @ root) @ root.T + eps * noise @ root.T
+    z = np.empty_like(state.z)
+    _propose(state.z, state.gradient, noise, root, eps, z)
     log_density, gradient = target(z)
-    # In units of C^{1/2}: the way back misses by −ξ − ε/2 C^{T/2}(∇ + ∇').
-    back = noise + eps / 2 * (state.gradient + gradient) @ root
-    log_ratio = log_density - state.log_density + (_squares(noise) - _squares(back)) / 2
+    log_ratio = log_density - state.log_density
+    _add_ratio(state.gradient, gradient, noise, root, eps, log_ratio)
     probability = np.exp(np.minimum(log_ratio, 0.0))
     probability[~np.isfinite(log_density)] = 0.0
     moves = rng.random(len(z)) < probability
@@ -112,10 +113,52 @@ def step(rng: np.random.Generator, target: Target, state: State) -> tuple[State,
     return moved, Info(float(probability.mean()), float(moves.mean()))
 
 
-def _squares(u: FloatArray) -> FloatArray:
-    """(n,) squared lengths of the rows."""
-    lengths: FloatArray = np.einsum("ij,ij->i", u, u)
-    return lengths
+@kernel
+def _propose(
+    z: FloatArray,
+    gradient: FloatArray,
+    noise: FloatArray,
+    root: FloatArray,
+    eps: float,
+    proposed: FloatArray,
+) -> None:
+    """Fill in z + C^{1/2} (ε²/2 C^{T/2} ∇ + ε ξ)."""
+    n, d = z.shape
+    move = np.empty(d)
+    for r in range(n):
+        for j in range(d):
+            drift = 0.0
+            for k in range(j, d):  # the root is lower triangular
+                drift += root[k, j] * gradient[r, k]
+            move[j] = eps * (eps / 2 * drift + noise[r, j])
+        for j in range(d):
+            total = z[r, j]
+            for k in range(j + 1):
+                total += root[j, k] * move[k]
+            proposed[r, j] = total
+
+
+@kernel
+def _add_ratio(
+    here: FloatArray,
+    there: FloatArray,
+    noise: FloatArray,
+    root: FloatArray,
+    eps: float,
+    log_ratio: FloatArray,
+) -> None:
+    """Add log q(z | z') − log q(z' | z).
+
+    In units of C^{1/2} the way back misses by −ξ − ε/2 C^{T/2}(∇ + ∇').
+    """
+    n, d = noise.shape
+    for r in range(n):
+        for j in range(d):
+            drift = 0.0
+            for k in range(j, d):
+                drift += root[k, j] * (here[r, k] + there[r, k])
+            back = noise[r, j] + eps / 2 * drift
+            log_ratio[r] += (noise[r, j] * noise[r, j] - back * back) / 2
 
 
 def adapt(state: State, info: Info, rate: float) -> State:

@@ -95,8 +95,11 @@ class NetworkModel:
         Parameters
         ----------
         Z, X
-            (n, d) factors and (n, p) answers, NaN if missing.
+            (m, d) factors and (n, p) answers, NaN if missing; m is n, or a multiple of it if
+            every row of answers is met by several values of z.
         """
+        if len(Z) != len(X):
+            X = np.tile(X, (len(Z) // len(X), 1))
         precision = np.asarray(np.linalg.inv(self.factor_correlations), dtype=np.float64)
         gradient = -np.ascontiguousarray(Z) @ precision
         value: FloatArray = 0.5 * (Z * gradient).sum(axis=1)

@@ -22,7 +22,10 @@ class JointModel(Protocol):
         """(d, d) Φ."""
 
     def log_joint(self, Z: FloatArray, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Log f(x | z) − ½ zᵀΦ⁻¹z and its gradient by z, row by row."""
+        """Log f(x | z) − ½ zᵀΦ⁻¹z and its gradient by z, row by row.
+
+        Z may have several times as many rows as X, which is then met again and again.
+        """
 
     def information(self, Z: FloatArray, X: FloatArray) -> FloatArray:
         """(n, d, d) Φ⁻¹ + JᵀWJ of every row, over the items it has."""

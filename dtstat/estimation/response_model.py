@@ -18,8 +18,6 @@ from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.estimation import bspline, ratings
 from dtstat.estimation.response_kernels import posterior, predict
 
-_GRID = np.linspace(-6.0, 6.0, 769)  # of the tables; beyond ±4 curves are straight
-
 
 @dataclass(frozen=True, eq=False)
 class Edges:
@@ -81,11 +79,9 @@ class ResponseModel:
         return Edges.of(self.support)
 
     @cached_property
-    def _table(self) -> FloatArray:
-        """(E, grid, 2) values and slopes of the curves."""
-        curve = self.coefficients @ bspline.design(_GRID).T
-        slope = self.coefficients @ bspline.slope_design(_GRID).T
-        return np.ascontiguousarray(np.stack([curve, slope], axis=2))
+    def _pieces(self) -> FloatArray:
+        """(E, intervals, 4) the cubics of the curves."""
+        return bspline.pieces(self.coefficients)
 
     @cached_property
     def answers(self) -> FloatArray:
@@ -98,7 +94,8 @@ class ResponseModel:
         Parameters
         ----------
         Z, X
-            (n, d) factors and (n, p) answers (categories of ratings from 0), NaN if missing.
+            (m, d) factors and (n, p) answers (categories of ratings from 0), NaN if missing; m is
+            n, or a multiple of it if every row of answers is met by several values of z.
         """
         value, gradient = np.empty(len(Z)), np.empty(Z.shape)
         precision = np.asarray(np.linalg.inv(self.factor_correlations), dtype=np.float64)
@@ -107,15 +104,15 @@ class ResponseModel:
             X,
             self.edges.factor,
             self.edges.start,
-            self._table,
-            _GRID[0],
-            _GRID[1] - _GRID[0],
+            self._pieces,
+            bspline.LOW,
+            1 / bspline.WIDTH,
             self.intercepts,
             self.noise,
             self.n_thresholds,
             self.answers,
             ratings.LOW,
-            ratings.PER_UNIT,
+            float(ratings.PER_UNIT),
             precision,
             value,
             gradient,
@@ -139,9 +136,9 @@ class ResponseModel:
             np.ascontiguousarray(Z),
             self.edges.factor,
             self.edges.start,
-            self._table,
-            _GRID[0],
-            _GRID[1] - _GRID[0],
+            self._pieces,
+            bspline.LOW,
+            1 / bspline.WIDTH,
             self.intercepts,
             eta,
             slopes,

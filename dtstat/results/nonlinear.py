@@ -20,7 +20,7 @@ from dtstat.estimation.response_shape import GRID, Shape, curves, shape
 from dtstat.estimation.uncertainty import phi_uncertainty, spline_uncertainty
 from dtstat.results.serialize import register
 
-_DRAWS, _BURN_IN = 80, 40  # of the factors, for standard errors
+_DRAWS, _THIN, _BURN_IN = 80, 2, 40  # of the factors, for standard errors
 _SCORE_DRAWS = 200
 _BAND = 1.959963984540054  # 95 %
 
@@ -153,6 +153,7 @@ def summarise(
     """
     model, coded = estimate.model, estimate.scale.encode(X)
     draws = posterior_draws(model, coded, np.random.default_rng(seed), _DRAWS, estimate.z, _BURN_IN)
+    draws = draws[::_THIN]
     if isinstance(model, ResponseModel):
         unsure = spline_uncertainty(model, coded, draws, estimate.smoothing, GRID)
     else:
