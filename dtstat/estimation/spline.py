@@ -53,6 +53,9 @@ _LEAST_NOISE = 1e-3  # of an item's variance
 _LEAST_EIGENVALUE = 0.02  # of Φ
 _RIDGE = 1e-6  # relative; constants of several parents of an item are one
 _SMOOTHING = (1e-3, 1e7)
+# Second differences of .1 of an item's standard deviation. With less smoothing at first the few
+# people at the ends of a factor bend its curves there, and may never find the way back.
+_FIRST_SMOOTHING = 100.0
 _FROZEN = "The sampler of the factors froze: hardly any move was accepted."
 
 Spline = tuple[IntArray, FloatArray]
@@ -180,7 +183,7 @@ class _Fit:
         self.seen = (~np.isnan(self.columns)).astype(np.float64)
         self.filled = np.nan_to_num(self.columns)
         self.squares = (self.filled**2).sum(axis=1)
-        self.smoothing = np.ones(len(model.edges.item))
+        self.smoothing = np.full(len(model.edges.item), _FIRST_SMOOTHING)
         self.edf = np.zeros(X.shape[1])
         self.moments = model.factor_correlations.copy()
         self.P = bspline.penalty()

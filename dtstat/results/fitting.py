@@ -135,8 +135,11 @@ def fit_items(items: ItemData, call: FitCall, work: Work) -> DTFit:
 
 
 def warn_of_hidden(items: ItemData, call: FitCall) -> tuple[str, ...]:
-    """Warn of dependence that the measure does not see, and return the warning."""
-    if call.measure not in BRIDGES:
+    """Warn of dependence that the measure does not see, and return the warning.
+
+    Curves of a given structure need no measure.
+    """
+    if call.measure not in BRIDGES or (call.search == GIVEN and call.estimator in NONLINEAR):
         return ()
     pairs = hidden_pairs(items.values)
     if not pairs:

@@ -1,0 +1,1 @@
+"""Nonlinear item responses: speed and likelihood of the estimators, recovery, choice."""
