@@ -30,9 +30,10 @@ bench: $(VENV)/.dev r-packages  ## speed and correctness beside the peers, as ra
 	$(PIP) -e ".[bench]"
 	$(ONE_CORE) $(PY) -m benchmarks
 	$(ONE_CORE) $(PY) -m benchmarks.choice
+	$(ONE_CORE) $(PY) -m benchmarks.curves
 
-docs: $(VENV)/.dev  ## run the README's examples and refresh the output it shows
-	$(PY) tools/refresh_readme.py
+docs: $(VENV)/.dev  ## run the examples of README and vignettes; refresh what they show
+	$(ONE_CORE) $(PY) tools/refresh_docs.py
 
 clean:  ## remove the environment and everything made
 	rm -rf $(VENV) .build .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
@@ -50,5 +51,5 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(PY)
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
-	$(PIP) -e ".[survey,plot,sklearn,dev]"
+	$(PIP) -e ".[survey,plot,sklearn,neural,dev]"
 	@touch $@ $(VENV)/.core

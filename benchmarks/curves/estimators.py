@@ -30,8 +30,7 @@ def run(report: Report, whole: bool) -> None:
     report.line(
         "times: seconds of the paper's network (3000 iterations, a pass for each distinct mask; "
         f"extrapolated from {_EXTRAPOLATED} unless run whole) over those of the estimator. Its "
-        "likelihood is that after the iterations it ran. truth: the model the rows were drawn "
-        "from, with 400,000 draws of its curves."
+        "likelihood is that after the iterations it ran."
     )
 
 

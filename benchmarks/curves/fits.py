@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -51,8 +51,3 @@ class Split:
 def of_design(design: str, seed: int, **options: object) -> Split:
     """4000 rows to fit and 1000 to validate on, as in the paper."""
     return Split.of(dt.simulate(design, 5000, seed=seed, **options))  # type: ignore[arg-type]
-
-
-def shortened(schedule: object, iterations: int) -> object:
-    """Return a network's schedule with fewer iterations."""
-    return replace(schedule, iterations=iterations)  # type: ignore[type-var]

@@ -32,7 +32,7 @@ import numpy as np
 from dtstat.arrays import FloatArray
 from dtstat.compile import kernel
 
-OPTIMAL = 0.574
+OPTIMAL, TOLERANCE = 0.574, 0.01
 _LEAST_ACCEPTANCE = 0.05
 _LEAST_STEP = 0.01  # in units of the preconditioner: chains that need less do not travel
 Target = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -165,6 +165,19 @@ def adapt(state: State, info: Info, rate: float) -> State:
     """Move log ε towards the best acceptance: by rate (acceptance − .574)."""
     change = np.exp(rate * (info.acceptance - OPTIMAL))
     return replace(state, step_size=float(np.clip(state.step_size * change, 1e-6, 1e3)))
+
+
+def tune(rng: np.random.Generator, target: Target, state: State, most: int) -> State:
+    """Move and adapt until a move's mean acceptance is within .574 ± .01; then ε is frozen.
+
+    With few chains the acceptance is a noisy number: after ``most`` moves ε stays as it is.
+    """
+    for _ in range(most):
+        state, info = step(rng, target, state)
+        if abs(info.acceptance - OPTIMAL) <= TOLERANCE:
+            break
+        state = adapt(state, info, 1.0)
+    return state
 
 
 def burn_in(

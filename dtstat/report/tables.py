@@ -68,6 +68,9 @@ class Table:
         rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
         return "\n".join([self.title, head, rule, *body, *self.notes])
 
+    def __repr__(self) -> str:
+        return self.to_text()
+
     def to_html(self) -> str:
         """HTML table, everything the user named escaped; no head if no column has a name."""
         rows = [_html_row("th", self.headers, self.alignment)] if any(self.headers) else []

@@ -209,6 +209,8 @@ def fit_factors_of(lower: DTFit, min_children: int, options: Mapping[str, Any]) 
     smallest = checks.integer("min_children", min_children, 2, "One factor is not a domain.")
     if lower.call.criterion in HELD_OUT:
         options = {"criterion": "ebic", **options}  # a matrix has no rows to hold out
+    if lower.call.search == GIVEN:
+        options = {"search": "barcode", **options}
     call = replace(
         lower.call,
         min_children=smallest,
@@ -216,11 +218,13 @@ def fit_factors_of(lower: DTFit, min_children: int, options: Mapping[str, Any]) 
         estimator="copula",
         thresholds="exact",
         seed=None,
+        preset=None,
+        finalists=None,
         **options,
     )
     check_call(call)
     matrix = DependenceMatrix.from_matrix(
-        lower.estimate.factor_correlations, lower.n_obs, names=lower.factor_names
+        lower.factor_correlations.to_numpy(), lower.n_obs, names=lower.factor_names
     )
     found = fit_matrix(matrix, lower.n_obs, call, Work())
     return replace(found, stem="G", notes=(*found.notes, _OF_FACTORS))

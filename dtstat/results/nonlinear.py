@@ -21,7 +21,7 @@ from dtstat.estimation.uncertainty import phi_uncertainty, spline_uncertainty
 from dtstat.results.serialize import register
 
 _DRAWS, _THIN, _BURN_IN = 80, 2, 40  # of the factors, for standard errors
-_SCORE_DRAWS = 200
+_SCORE_DRAWS = 400  # fewer leave chance in the scores that their standard deviations do not show
 _BAND = 1.959963984540054  # 95 %
 
 for _part in (AnswerScale, NetworkModel, ResponseModel):

@@ -141,23 +141,26 @@ def explanation(all_: tuple[Contender, ...], order: list[int], criterion: str) -
         return f"{_count(best)}; no other structure was possible."
     chosen = f"{_count(best)} by {criterion}, of {len(all_)} structures"
     second = all_[order[1]]
-    distance = f"{_difference(best, second)}, {_distance(best, second, criterion)}"
-    return f"{chosen}; runner-up: {distance}.{_doubt(best, second, criterion)}"
+    if _too_close(best, second, criterion):
+        return (
+            f"{chosen}; runner-up: {_difference(best, second)}. The two differ by less than the "
+            "Monte Carlo error of their likelihoods: look at both, or repeat with other seeds."
+        )
+    distance = _distance(best, second, criterion)
+    return f"{chosen}; runner-up: {_difference(best, second)}, {distance}."
 
 
-def _doubt(best: Contender, second: Contender, criterion: str) -> str:
-    """Say if two structures differ by no more than the error of their estimated likelihoods."""
+def _too_close(best: Contender, second: Contender, criterion: str) -> bool:
+    """Whether two structures differ by no more than the error of their estimated likelihoods."""
     error = math.hypot(best.monte_carlo_se, second.monte_carlo_se)
+    if not error:
+        return False
     if criterion in HELD_OUT:
-        gap = abs(best.held_out - second.held_out)
-    else:  # criteria are twice the log-likelihood
-        gap = (float(getattr(second, criterion)) - float(getattr(best, criterion))) / 2
-    if not error > 0 or gap > 2 * error:
-        return ""
-    return (
-        " They differ by less than the Monte Carlo error of their likelihoods: look at both, or "
-        "repeat with other seeds."
-    )
+        return abs(best.held_out - second.held_out) < 2 * error
+    # Criteria are −2 times the log-likelihood of as many rows as count, plus a price.
+    share = (best.aic - 2 * best.n_parameters) / (-2 * best.log_likelihood)
+    gap = float(getattr(second, criterion)) - float(getattr(best, criterion))
+    return gap / 2 < 2 * error * share
 
 
 def _count(one: Contender) -> str:

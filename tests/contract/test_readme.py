@@ -16,7 +16,7 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_outputs_are_up_to_date():
-    refreshed = runpy.run_path(str(ROOT / "tools" / "refresh_readme.py"))["refreshed"]
+    refreshed = runpy.run_path(str(ROOT / "tools" / "refresh_docs.py"))["refreshed"]
     assert refreshed(README) == README, "run `make docs`"
 
 

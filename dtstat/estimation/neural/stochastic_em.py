@@ -29,7 +29,6 @@ from dtstat.estimation.neural.schedule import FAST, Schedule
 from dtstat.estimation.posterior import posterior_covariance
 from dtstat.progress import Progress, track
 
-_TOLERANCE = 0.01  # of the acceptance, when it is tuned
 _PATIENCE = 5  # frozen iterations in a row
 _PILOT = 500  # rows that the preconditioner is learnt from
 _LAST_MOVES, _BETWEEN = 20, 4  # of MALA at the averaged parameters; Ω is from every fourth
@@ -160,7 +159,7 @@ class _Fit:
         C = self._covariance() if self.schedule.preconditioned else None
         self.state = mala.init(self.target, self.state.z, self.state.step_size, C)
         if self.schedule.tuning:
-            self._tune()
+            self.state = mala.tune(self.rng, self.target, self.state, self.schedule.tuning)
         accepted = []
         for _ in range(self.schedule.moves):
             self.state, info = mala.step(self.rng, self.target, self.state)
@@ -168,13 +167,6 @@ class _Fit:
             if not self.schedule.tuning:
                 self.state = mala.adapt(self.state, info, 1.0 / (1 + t) ** 0.5)
         self.acceptance = float(np.mean(accepted))
-
-    def _tune(self) -> None:
-        for _ in range(self.schedule.tuning):
-            self.state, info = mala.step(self.rng, self.target, self.state)
-            if abs(info.acceptance - mala.OPTIMAL) <= _TOLERANCE:
-                return
-            self.state = mala.adapt(self.state, info, 1.0)
 
     def _covariance(self) -> FloatArray:
         every = max(len(self.state.z) // _PILOT, 1)

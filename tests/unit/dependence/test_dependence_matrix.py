@@ -458,3 +458,32 @@ def test_public_function_passes_everything_on() -> None:
     data = with_gaps(answers())
     ours = dt.dependence(data, "kendall", "listwise", 2)
     np.testing.assert_array_equal(ours.values, compute(data, "kendall", "listwise").values)
+
+
+# --- some of the items --------------------------------------------------------------------------
+
+
+def test_selected_items_keep_their_values_rows_and_counts():
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    X[:9, 0] = X[5:20, 2] = np.nan
+    whole = dt.dependence(pd.DataFrame(X, columns=list("abcd")))
+    part = whole.select(("d", "a", "c"))
+    assert (part.names, part.n_obs, part.measure) == (("d", "a", "c"), 50, "spearman")
+    pd.testing.assert_frame_equal(
+        part.to_frame(), whole.to_frame().loc[["d", "a", "c"], ["d", "a", "c"]]
+    )
+    at = np.ix_([3, 0, 2], [3, 0, 2])
+    np.testing.assert_array_equal(part.pairwise_n, whole.pairwise_n[at])
+    again = dt.dependence(pd.DataFrame(X, columns=list("abcd"))[["d", "a", "c"]])
+    np.testing.assert_allclose(part.values, again.values, atol=1e-12)
+
+
+def test_a_matrix_without_counts_has_none_of_some_items():
+    part = dt.DependenceMatrix.from_matrix(np.eye(3), 20, names=list("abc")).select(["c", "b"])
+    assert (part.names, part.pairwise_n, part.n_obs) == (("c", "b"), None, 20)
+
+
+def test_an_item_that_is_not_there_cannot_be_selected():
+    matrix = dt.DependenceMatrix.from_matrix(np.eye(3), 20, names=["alpha", "beta", "gamma"])
+    with pytest.raises(dt.InputError, match=r"no item 'gama' in the matrix.*'gamma'"):
+        matrix.select(["alpha", "gama"])

@@ -97,3 +97,21 @@ def test_a_chain_never_enters_where_the_density_is_nothing():
 def test_the_same_seed_gives_the_same_chains():
     one, two = (run(normal, np.zeros((20, 2)), 5, seed=7)[0].z for _ in range(2))
     np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("first", [0.05, 6.0])
+def test_tuning_ends_at_the_best_acceptance(first):
+    rng = np.random.default_rng(6)
+    state = mala.init(normal, rng.multivariate_normal(MEAN, COVARIANCE, 20_000), first)
+    state = mala.tune(rng, normal, state, 60)
+    _, info = mala.step(rng, normal, state)
+    # The tolerance of one move, and five standard errors of the mean over chains of the next.
+    assert info.acceptance == pytest.approx(
+        mala.OPTIMAL, abs=mala.TOLERANCE + 5 * 0.4 / 20_000**0.5
+    )
+
+
+def test_tuning_gives_up_in_time():
+    rng = np.random.default_rng(7)
+    state = mala.tune(rng, normal, mala.init(normal, np.zeros((50, 2)), 1e-3), 1)
+    assert state.step_size == pytest.approx(1e-3, rel=0.6)

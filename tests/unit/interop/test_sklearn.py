@@ -230,6 +230,77 @@ def test_columns_in_another_order_are_refused(model):
         model.transform(NINE.iloc[:, ::-1])
 
 
+# --- curves -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def curved():
+    return DependenceThresholding(estimator="spline", random_state=1).fit(NINE)
+
+
+def test_curves_are_those_of_fit(curved):
+    fit = dt.fit(NINE, estimator="spline", seed=1)
+    assert curved.fit_.call == fit.call
+    np.testing.assert_array_equal(curved.loadings_, fit.loadings)
+    np.testing.assert_array_equal(curved.factor_correlations_, fit.factor_correlations)
+    np.testing.assert_array_equal(curved.transform(NINE), fit.factor_scores(NINE))
+    pd.testing.assert_frame_equal(curved.fit_.response_curves(), fit.response_curves())
+
+
+def test_the_score_of_curves_is_the_mean_likelihood_of_the_answers(curved):
+    rows = curved.fit_.nonlinear.log_likelihoods(NINE.to_numpy())
+    assert curved.score(NINE) == pytest.approx(rows.total / len(NINE))
+    error = 4 * rows.standard_error / len(NINE)
+    told = curved.fit_.nonlinear.log_likelihood / len(NINE)
+    assert curved.score(NINE) == pytest.approx(told, abs=error)
+    twice = DependenceThresholding(estimator="spline", random_state=1).fit(2 * NINE)
+    assert twice.score(2 * NINE) == pytest.approx(told - 9 * np.log(2), abs=0.1)
+
+
+def test_strangers_are_less_likely(curved):
+    rng = np.random.default_rng(0)
+    shuffled = pd.DataFrame({name: rng.permutation(NINE[name]) for name in NINE})
+    assert curved.score(shuffled) < curved.score(NINE) - 0.5
+
+
+def test_curves_with_missing_answers(curved):
+    holed = NINE.mask(np.random.default_rng(1).random(NINE.shape) < 0.1)
+    holed.iloc[0] = np.nan
+    scores = curved.transform(holed)
+    assert np.isnan(scores[0]).all()
+    assert np.isfinite(scores[1:]).all()
+    assert np.isfinite(curved.score(holed))
+
+
+def test_curves_are_pickled(curved):
+    again = pickle.loads(pickle.dumps(curved))
+    np.testing.assert_array_equal(again.transform(NINE), curved.transform(NINE))
+    assert again.score(NINE) == curved.score(NINE)
+
+
+def test_a_structure_is_passed_on():
+    structure = dt.Structure(np.ones((9, 1)), list(NINE))
+    model = DependenceThresholding(structure=structure, estimator="spline", random_state=3)
+    model.fit(NINE)
+    assert model.structure_ == structure
+    assert model.fit_.explanation == "1 factor, as given."
+    assert clone(model).structure == structure
+    assert model.transform(NINE).shape == (301, 1)
+
+
+def test_finalists_and_presets_are_passed_on():
+    model = DependenceThresholding(estimator="spline", finalists=1, random_state=1).fit(NINE)
+    assert (model.fit_.call.finalists, len(model.fit_.candidates)) == (1, 1)
+    with pytest.raises(ValueError, match="means criterion='validation'; got 'bic'"):
+        DependenceThresholding(preset="paper", criterion="bic").fit(NINE)
+
+
+@pytest.mark.xfail(reason="bug: a score by simulation depends on the other rows of the call")
+def test_scores_by_curves_do_not_depend_on_other_rows(curved):
+    scores = curved.transform(NINE)
+    np.testing.assert_allclose(curved.transform(NINE.tail(100)), scores[-100:], atol=0.02)
+
+
 def ended_with(code):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     return done.stderr.strip().splitlines()[-1]

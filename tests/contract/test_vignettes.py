@@ -1,0 +1,59 @@
+"""What the vignettes show is what the code does."""
+
+import difflib
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TOOL = runpy.run_path(str(ROOT / "tools" / "refresh_docs.py"))
+PAGES = TOOL["vignettes"]()
+LARGEST_FIGURE = 120_000  # bytes
+
+
+def pages():
+    return pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+
+
+def test_there_are_vignettes():
+    assert PAGES
+
+
+@pages()
+def test_output_and_figures_are_up_to_date(page, tmp_path):
+    text = page.read_text()
+    fresh = TOOL["vignette"](text, tmp_path)
+    changed = difflib.unified_diff(text.splitlines(), fresh.splitlines(), "shown", "run", n=0)
+    assert fresh == text, "run `make docs`:\n" + "\n".join(changed)
+    assert TOOL["figures"](text)
+    for file in TOOL["figures"](text):
+        made = tmp_path / file
+        assert made.is_file(), f"{file} is shown, but no code makes it"
+        assert made.read_bytes().startswith(b"\x89PNG")
+
+
+@pages()
+def test_figures_are_there_and_small(page):
+    for file in TOOL["figures"](page.read_text()):
+        assert (page.parent / file).stat().st_size < LARGEST_FIGURE
+
+
+@pages()
+def test_every_figure_is_shown(page):
+    text = page.read_text()
+    saved = re.findall(r"savefig\(\s*\"([^\"]+)\"", text)
+    assert sorted(saved) == sorted(TOOL["figures"](text))
+
+
+def test_output_is_put_below_the_code(tmp_path):
+    text = "```python\nx = 1\n```\n\nThen:\n\n```python\nprint(x + 1)\n```\n\n```text\n3\n```\n"
+    fresh = TOOL["vignette"](text, tmp_path)
+    assert fresh == text.replace("\n3\n", "\n2\n")
+    assert TOOL["vignette"](text.replace("\n```text\n3\n```\n", ""), tmp_path) == fresh
+
+
+def test_warnings_are_shown(tmp_path):
+    code = "```python\nimport warnings\n\nwarnings.warn('Mind.', UserWarning)\n```\n"
+    assert TOOL["vignette"](code, tmp_path) == f"{code}\n```text\nUserWarning: Mind.\n```\n"
