@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Literal
+
+import pandas as pd
 
 from dtstat import checks
 from dtstat.api.path import Data, Thresholds, check_children, check_jobs, check_thresholds
 from dtstat.api.presets import with_preset
-from dtstat.data import ItemData, as_items
+from dtstat.data import ItemData, as_items, read_survey
 from dtstat.dependence import DependenceMatrix
 from dtstat.dependence.compute import Missing, PairFunction
-from dtstat.errors import InputError
+from dtstat.errors import InputError, nearest
 from dtstat.estimation.nonlinear import NONLINEAR
 from dtstat.progress import Progress
 from dtstat.results import DTFit
 from dtstat.results.curve_fitting import fit_curves
-from dtstat.results.fit import FitCall
+from dtstat.results.fit_call import FitCall
 from dtstat.results.fitting import Work, check_call, fit_items, fit_matrix
 from dtstat.selection.choose import GIVEN, by_first_item
 from dtstat.selection.criteria import HELD_OUT
+from dtstat.selection.search import SEARCHES
 from dtstat.simulation.seeds import Seed, seed_number
 from dtstat.structure import Structure
 from dtstat.version import __version__
@@ -145,6 +149,7 @@ def fit(
       F2: x4 x5 x6
       F3: x7 x8 x9
     """
+    _check_structure(structure, search, refine)
     if isinstance(data, DependenceMatrix):
         measure = data.measure
     call = FitCall(
@@ -174,7 +179,24 @@ def fit(
         return _fit_matrix(data, structure, n_obs, call, work)
     if n_obs is not None:
         raise checks.refusal("n_obs", "left out with data", n_obs, "The rows are counted.")
-    return _fit_items(as_items(data), structure, call, work)
+    return _fit_items(data, structure, call, work)
+
+
+def _check_structure(structure: object, search: str, refine: bool) -> None:
+    checks.choice("search", search, SEARCHES)
+    if structure is None:
+        return
+    if not isinstance(structure, Structure):
+        raise InputError(
+            f"`structure` must be a Structure; got {type(structure).__name__}. Make one with "
+            "dtstat.Structure(support, item_names), or fit lavaan's syntax with dtstat.cfa.",
+            "structure",
+        )
+    if refine:
+        raise InputError(
+            "`refine` changes a structure, and `structure` gives one. Leave one of them out.",
+            "refine",
+        )
 
 
 def _complete(call: FitCall, seed: Seed) -> FitCall:
@@ -189,11 +211,30 @@ def _complete(call: FitCall, seed: Seed) -> FitCall:
     )
 
 
-def _fit_items(items: ItemData, structure: Structure | None, call: FitCall, work: Work) -> DTFit:
-    if structure is not None:
-        items = items.select(structure.item_names)
+def _fit_items(data: Data, structure: Structure | None, call: FitCall, work: Work) -> DTFit:
+    if structure is None:
+        items = as_items(data)
+    else:
+        items = _picked(data, structure.item_names)
         work = replace(work, given=by_first_item(structure.support))
     return (fit_curves if call.estimator in NONLINEAR else fit_items)(items, call, work)
+
+
+def _picked(data: Data, names: tuple[str, ...]) -> ItemData:
+    """Answers to some items; other columns may hold anything."""
+    if isinstance(data, str | os.PathLike):
+        data = read_survey(data)
+    if isinstance(data, pd.DataFrame):
+        known = [str(name) for name in data.columns]
+        absent = [name for name in names if name not in known]
+        if absent:
+            raise InputError(
+                f"`structure` has the item '{absent[0]}', which is not in the data. "
+                + nearest(absent[0], known),
+                "structure",
+            )
+        data = data.iloc[:, [known.index(name) for name in names]]
+    return as_items(data).select(names)
 
 
 def _fit_matrix(

@@ -7,7 +7,7 @@ from typing import Any
 
 from dtstat import checks
 from dtstat.errors import InputError
-from dtstat.results.fit import FitCall
+from dtstat.results.fit_call import FitCall
 from dtstat.selection.choose import GIVEN
 
 # Section 5.1 and appendix C: a grid of 50 thresholds on [0, 1], networks, validation.
@@ -32,6 +32,7 @@ _DEFAULTS = {
     "min_children": 3,
     "uncovered": "attach",
     "misfit": "estimated",
+    "finalists": 3,
 }
 
 
@@ -50,10 +51,11 @@ def with_preset(call: FitCall, preset: str | None) -> FitCall:
         raise InputError("`preset` searches for a structure. Leave `structure` out.", "structure")
     for name, usual in _DEFAULTS.items():
         given = getattr(call, name)
-        if given not in (usual, settings[name]):
+        if name in settings and given not in (usual, settings[name]):
+            meant = "all structures" if settings[name] is None else repr(settings[name])
             raise InputError(
-                f"`preset` '{preset}' means {name}={settings[name]!r}; got {given!r}. Leave one of "
-                "the two out.",
+                f"`preset` '{preset}' means {name}={meant}; got {given!r}. Leave one of the two "
+                "out.",
                 name,
             )
     return replace(call, preset=preset, **settings)

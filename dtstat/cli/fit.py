@@ -63,7 +63,7 @@ def fit(
         ),
     ] = "estimated",
     finalists: Annotated[
-        int, typer.Option(min=1, help="With curves: structures that are fitted with them.")
+        int, typer.Option(help="With curves: structures that are fitted with them.")
     ] = 3,
     preset: Annotated[
         str | None,

@@ -3,7 +3,7 @@
 Four ways, each with its Monte Carlo error:
 
     quadrature    the sum over a grid of z; exact for one to three factors;
-    importance    mean of f(x, z)/q(z) over draws z from a t density q about the posterior mode;
+    importance    mean of f(x, z)/q(z) over draws z from t densities q about the posterior's modes;
     split         1 / mean of h(z)/f(x, z) over posterior draws, h normal with the moments of the
                   other half of the draws;
     reciprocal    the same with h from the same draws, as in the paper (appendix C.3). It is biased
@@ -21,12 +21,12 @@ import numpy as np
 
 from dtstat import checks
 from dtstat.arrays import FloatArray
-from dtstat.estimation.posterior import JointModel, posterior_draws, posterior_moments
+from dtstat.estimation.posterior import JointModel, posterior_draws, propose
 
 METHODS = ("importance", "quadrature", "split", "reciprocal")
 _NODES, _SPAN = 33, 4.5  # nodes no further apart than a posterior of standard deviation .2 allows
 _MOST_FACTORS = 3
-_FREEDOM = 8.0  # degrees of freedom of the t density: tails heavier than any posterior's
+_ROWS = 2000  # rows whose draws are held at once
 _CHUNK = 400_000  # rows evaluated at once
 
 
@@ -83,7 +83,7 @@ def log_likelihood(
     if method == "quadrature":
         return _quadrature(model, X)
     if method == "importance":
-        return _importance(model, X, rng, draws, start)
+        return _importance(model, X, rng, draws)
     return _reciprocal(model, X, rng, draws, start, split=method == "split")
 
 
@@ -127,29 +127,37 @@ def _batches(axis: FloatArray, d: int) -> Iterator[FloatArray]:
 
 
 def _importance(
-    model: JointModel,
-    X: FloatArray,
-    rng: np.random.Generator,
-    draws: int,
-    start: FloatArray | None,
+    model: JointModel, X: FloatArray, rng: np.random.Generator, draws: int
 ) -> LogLikelihood:
-    mode, covariance = posterior_moments(model, X, rng, start)
-    root = np.linalg.cholesky(covariance)
-    n, d = mode.shape
-    noise = rng.standard_normal((draws, n, d))
-    stretch = rng.chisquare(_FREEDOM, (draws, n)) / _FREEDOM
-    u = noise / np.sqrt(stretch)[..., None]
-    Z = mode + np.einsum("njk,mnk->mnj", root, u)
-    log_q = _log_t(u, d) - np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
-    return _mean_of(_joint(model, Z, X) - log_q)
+    proposal = propose(model, X)
+    Z = proposal.draw(rng, draws)
+    return _mean_of(_joint(model, Z, X) - proposal.log_density(Z))
 
 
-def _log_t(u: FloatArray, d: int) -> FloatArray:
-    """Log density of the standard t distribution in d dimensions."""
-    half = (_FREEDOM + d) / 2
-    constant = math.lgamma(half) - math.lgamma(_FREEDOM / 2) - d / 2 * math.log(_FREEDOM * math.pi)
-    density: FloatArray = constant - half * np.log1p((u**2).sum(axis=-1) / _FREEDOM)
-    return density
+def posterior_moments(
+    model: JointModel, X: FloatArray, rng: np.random.Generator, draws: int
+) -> tuple[FloatArray, FloatArray]:
+    """(n, d) means and standard deviations of z given x, by importance sampling.
+
+    Every row gets the same random numbers: its moments do not depend on what other rows there are.
+
+    Parameters
+    ----------
+    model, X, rng, draws
+        As in :func:`log_likelihood`.
+    """
+    mean, square = np.empty((2, len(X), len(model.factor_correlations)))
+    state = rng.bit_generator.state
+    for first in range(0, len(X), _ROWS):
+        rows = slice(first, first + _ROWS)
+        rng.bit_generator.state = state
+        proposal = propose(model, X[rows])
+        Z = proposal.draw(rng, draws, same=True)
+        log_w = _joint(model, Z, X[rows]) - proposal.log_density(Z)
+        share = np.exp(log_w - _log_sum(log_w))
+        mean[rows] = np.einsum("mn,mnj->nj", share, Z)
+        square[rows] = np.einsum("mn,mnj->nj", share, (Z - mean[rows]) ** 2)
+    return mean, np.sqrt(square)
 
 
 def _reciprocal(

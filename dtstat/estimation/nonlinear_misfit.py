@@ -6,16 +6,19 @@ As in :mod:`dtstat.estimation.misfit`, with the rank correlations that the model
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from dtstat.arrays import FloatArray
 from dtstat.data import as_items
 from dtstat.dependence import dependence_matrix
+from dtstat.errors import DTWarning
 from dtstat.estimation.copula import BRIDGES
 from dtstat.estimation.nonlinear import NonlinearEstimate
 from dtstat.estimation.response_model import ResponseModel
 
-_ROWS = 20_000
+_ROWS, _TIMES = 50_000, 10  # to draw at least, and for each row there is
 
 
 def effective_rows(
@@ -37,14 +40,18 @@ def effective_rows(
     p, d = estimate.model.support.shape
     free = int(estimate.model.support.sum()) + p + d * (d - 1) // 2
     df = p * (p + 1) // 2 - free
-    Sigma = rank_correlations(drawn_answers(estimate, _ROWS, rng))
-    G = _discrepancy(R, Sigma) - df / _ROWS
+    rows = max(_ROWS, _TIMES * n_obs)
+    Sigma = rank_correlations(drawn_answers(estimate, rows, rng))
+    # What is drawn varies in every correlation; nothing is fitted to it.
+    G = _discrepancy(R, Sigma) - p * (p - 1) / 2 / rows
     return float(n_obs) if df <= 0 or df >= n_obs * G else df / G
 
 
 def rank_correlations(X: FloatArray) -> FloatArray:
     """(p, p) Spearman's correlations of answers, made latent by the sine formula."""
-    R = BRIDGES["spearman"](dependence_matrix(as_items(X), "spearman").values)
+    with warnings.catch_warnings():  # the user was warned of his own data, by name
+        warnings.simplefilter("ignore", DTWarning)
+        R = BRIDGES["spearman"](dependence_matrix(as_items(X), "spearman").values)
     np.fill_diagonal(R, 1.0)
     return R
 

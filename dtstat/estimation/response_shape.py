@@ -16,6 +16,7 @@ Statistics 9, 1135–1151.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,10 +67,26 @@ def shape(model: ResponseModel | NetworkModel) -> Shape:
     )
 
 
-def curves(model: ResponseModel | NetworkModel, grid: FloatArray = GRID) -> FloatArray:
-    """(E, G) predictors of the items as one factor moves over a grid.
+def curves(
+    model: ResponseModel | NetworkModel,
+    read: Callable[[int, FloatArray], FloatArray] = lambda _, eta: eta,
+    shift: FloatArray | None = None,
+    grid: FloatArray = GRID,
+) -> FloatArray:
+    """(E, G) mean answers of the items as one factor moves over a grid.
 
     Other factors of the item are averaged over their distribution (partial dependence).
+
+    Parameters
+    ----------
+    model
+        The model.
+    read
+        Turns an item's number and its predictors η into mean answers; η itself if omitted.
+    shift
+        (E, G) what is added to η first.
+    grid
+        (G,) values of the factor.
     """
     edges = Edges.of(model.support)
     alone = (model.support.sum(axis=1) <= 1).all()
@@ -79,8 +96,10 @@ def curves(model: ResponseModel | NetworkModel, grid: FloatArray = GRID) -> Floa
         Z = np.repeat(others[None], len(grid), axis=0)
         Z[:, :, k] = grid[:, None]
         eta = model.predictors(Z.reshape(-1, Z.shape[2])).reshape(len(grid), len(others), -1)
-        mine = np.flatnonzero(edges.factor == k)
-        values[mine] = eta.mean(axis=1)[:, edges.item[mine]].T
+        for e in np.flatnonzero(edges.factor == k):
+            i = int(edges.item[e])
+            own = eta[:, :, i] if shift is None else eta[:, :, i] + shift[e][:, None]
+            values[e] = read(i, own.ravel()).reshape(own.shape).mean(axis=1)
     return values
 
 

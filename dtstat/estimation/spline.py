@@ -46,7 +46,7 @@ from dtstat.estimation.response_model import ResponseModel
 from dtstat.progress import Progress, track
 
 STEPS = 50
-_MOVES = 5  # of MALA between two M-steps
+_MOVES = 5  # of MALA between two M-steps, one of them short
 _SETTLING = 20  # steps with γ = 1
 _PHI_FROM = 10  # step at which Φ begins to move: curves must have learnt something
 _LEAST_NOISE = 1e-3  # of an item's variance
@@ -163,7 +163,8 @@ def _run(
         if t < _SETTLING or t % _MOVES == 0:  # it hardly moves later
             C = posterior_covariance(fit.model, state.z, X)
         state = mala.init(fit.target, state.z, state.step_size, C)
-        for _ in range(_MOVES):
+        state = mala.short(rng, fit.target, state)
+        for _ in range(_MOVES - 1):
             state, info = mala.step(rng, fit.target, state)
             state = mala.adapt(state, info, 1.0 / (1 + t) ** 0.5)
             acceptance = info.acceptance
@@ -297,6 +298,8 @@ def _distinct(moments: FloatArray) -> FloatArray:
     Phi = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
     scale = np.sqrt(Phi.diagonal())
     correlations: FloatArray = Phi / np.outer(scale, scale)
+    correlations = (correlations + correlations.T) / 2
+    np.fill_diagonal(correlations, 1.0)
     return correlations
 
 

@@ -56,7 +56,9 @@ def contenders_table(
     """Give the best structures, one row each, the chosen one first."""
     bounds = int((~frame["fitted"]).sum())
     frame = frame[frame["fitted"]]
-    columns = ["n_factors", "n_loadings", "n_uncovered", "log_likelihood", "ebic", "bic", "aic"]
+    columns = ["n_factors", "n_loadings", "n_uncovered", "log_likelihood"]
+    counted = bool(frame["ebic"].notna().any())  # a network has no number of parameters
+    columns += ["ebic", "bic", "aic"] if counted else []
     if frame["held_out"].notna().any():
         columns += ["held_out", "behind", "behind_se"]
     shown = frame[[*columns, "origin"]].head(max_rows)
@@ -73,10 +75,12 @@ def contenders_table(
     for column in ("held out", "behind", "SE"):
         if column in shown:
             shown[column] = [f"{v:.4f}" for v in shown[column]]
-    notes = [
-        f"Best first by {criterion}. ebic, bic, aic: with {n_effective:.0f} rows counted; smaller "
-        "is better, within this table."
-    ]
+    notes = [f"Best first by {criterion}."]
+    if counted:
+        notes[0] += (
+            f" ebic, bic, aic: with {n_effective:.0f} rows counted; smaller is better, within this "
+            "table."
+        )
     if "SE" in shown:
         notes.append("held out: log-likelihood a row, larger is better; behind the best, with SE.")
     if len(frame) > max_rows:

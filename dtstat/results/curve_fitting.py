@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -12,15 +13,16 @@ import numpy as np
 from dtstat.arrays import FloatArray, IntArray
 from dtstat.data import ItemData, check_usable
 from dtstat.data.checks import listed
-from dtstat.errors import EstimationWarning, InputError
+from dtstat.errors import DTWarning, EstimationWarning, InputError
+from dtstat.estimation import bspline
 from dtstat.estimation.nonlinear import NETWORKS, Method
 from dtstat.estimation.nonlinear_misfit import effective_rows, rank_correlations
-from dtstat.results.fit import DTFit, FitCall
+from dtstat.results.fit import DTFit
+from dtstat.results.fit_call import FitCall
 from dtstat.results.fitting import (
     Choice,
     Input,
     Work,
-    fit_items,
     prepare,
     result,
     sample_facts,
@@ -28,56 +30,108 @@ from dtstat.results.fitting import (
     warn_of_hidden,
 )
 from dtstat.results.nonlinear import summarise
-from dtstat.selection.choose import contenders, ranking
+from dtstat.selection.choose import GIVEN, contenders, ranking
 from dtstat.selection.criteria import INFORMATION
-from dtstat.selection.evaluate import Proposal
+from dtstat.selection.evaluate import Proposal, Scored
 from dtstat.selection.finalists import (
     Answers,
     Curves,
     Finalist,
+    Unrelated,
     cross_validate_curves,
     fit_finalists,
     most_promising,
     validate_curves,
 )
-from dtstat.selection.holdout import HeldOut, folds, split_rows
+from dtstat.selection.holdout import SHARE, HeldOut, folds, split_rows
 
-_DRAWS = 100  # of the factors a row, for likelihoods
+_DRAWS = 200  # of the factors a row, for likelihoods of rows held out
 _PAPERS_DRAWS = 1000
 
 
 def fit_curves(items: ItemData, call: FitCall, work: Work) -> DTFit:
     """Fit answers with one of the nonlinear estimators."""
     _check_criterion(call)
+    rows = _rows(items, call)
+    problem = prepare(rows.part, call, work)
+    proposals, before = _proposals(problem, call, work)
+    notes = (*_warned(items, call), *warn_of_hidden(items, call))
+    curves = _curves(call, work)
+    contest = _compare(proposals, rows, problem, call, curves, work)
+    choice = Choice(
+        contenders(contest.scored, (), contest.n, contest.held), contest.n / problem.n, before
+    )
+    best = contest.scored[ranking(choice.contenders, call.criterion)[0]]
+    whole = problem if rows.held is None else prepare(rows.all, call, work)
+    facts = replace(sample_facts(rows.all, whole), n_given=items.n_rows)
+    if not isinstance(best, Finalist):
+        return result(whole, call, work, choice, facts, None, notes=notes)
+    if rows.held is not None:
+        best = fit_finalists([best.proposal], _answers(rows.all, whole, call), curves)[0]
+    notes += _restarted(best)
+    shown = summarise(best.estimate, rows.all.values, best.likelihood, cast(int, call.seed))
+    return result(whole, call, work, choice, facts, None, shown, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """All rows that can be used, those to fit, and which of all are held out."""
+
+    all: ItemData
+    part: ItemData
+    held: IntArray | None
+
+
+def _rows(items: ItemData, call: FitCall) -> _Rows:
     if call.missing == "listwise":
         items = items.complete_rows()
         check_usable(items)
-    held_rows: IntArray | None = None
-    part = items
-    if call.criterion in ("validation", "validation_2se"):
-        fitted_rows, held_rows = split_rows(items.n_rows, cast(int, call.seed))
-        part = items.take(fitted_rows)
-        check_usable(part)
-    problem = prepare(part, call, work)
-    proposals, before = _proposals(problem, call, work)
-    if not proposals:  # without factors there are no curves
-        return fit_items(items, replace(call, estimator="copula"), work)
-    notes = (*_warned(items, call), *warn_of_hidden(items, call))
-    curves = _curves(call, work)
-    finalists = fit_finalists(proposals, _answers(part, problem, call), curves, work.progress)
-    held = _held(items, held_rows, finalists, call, curves, work)
-    n = _evidence(finalists, part.values, problem.n, call)
-    choice = Choice(contenders(finalists, (), n, held), n, before)
-    best = finalists[ranking(choice.contenders, call.criterion)[0]]
-    whole = problem
-    if held_rows is not None:
-        whole = prepare(items, call, work)
-        best = fit_finalists([best.proposal], _answers(items, whole, call), curves)[0]
-    notes += _restarted(best)
-    seed = cast(int, call.seed)
-    shown = summarise(best.estimate, items.values, best.likelihood, seed)
-    facts = sample_facts(items, whole)
-    return result(whole, call, work, choice, facts, None, shown, notes)
+    if call.criterion not in ("validation", "validation_2se"):
+        return _Rows(items, items, None)
+    fitted, held = split_rows(items.n_rows, cast(int, call.seed))
+    if len(fitted) < bspline.K:
+        raise InputError(
+            f"`data` must have at least {math.ceil(bspline.K / (1 - SHARE))} rows for curves with "
+            f"the criterion '{call.criterion}'; got {items.n_rows}. Use the estimator 'copula', "
+            "which needs fewer.",
+            "data",
+        )
+    part = items.take(fitted)
+    check_usable(part)
+    return _Rows(items, part, held)
+
+
+@dataclass(frozen=True, eq=False)
+class _Contest:
+    """What is compared, likelihoods of held-out rows, and what the fitted rows count as."""
+
+    scored: list[Scored]
+    held: HeldOut | None
+    n: float
+
+
+def _compare(
+    proposals: list[Proposal],
+    rows: _Rows,
+    problem: Input,
+    call: FitCall,
+    curves: Curves,
+    work: Work,
+) -> _Contest:
+    """Fit curves to the structures; compare them with each other and with no factor at all."""
+    answers = _answers(rows.part, problem, call)
+    nothing = Unrelated.of(answers)
+    if not proposals:
+        return _Contest([nothing], None, float(problem.n))
+    finalists = fit_finalists(proposals, answers, curves, work.progress)
+    if call.criterion in INFORMATION:
+        n = float(problem.n)
+        least = min(one.cost(call.criterion, n) for one in finalists)
+        if _searched(call) and nothing.cost(call.criterion, n) < least:
+            return _Contest([nothing, *finalists], None, n)
+        # That no factor model fits exactly is no argument for independence.
+        return _Contest([*finalists], None, _evidence(finalists, answers.X, problem.n, call))
+    return _held(rows, finalists, nothing, call, curves, work)
 
 
 def _check_criterion(call: FitCall) -> None:
@@ -111,38 +165,59 @@ def _proposals(problem: Input, call: FitCall, work: Work) -> tuple[list[Proposal
     evaluator, outcome = search(problem, call, work)
     n = outcome.n_effective
     fitted = [*evaluator.fitted]
+    count = sum(one.n_factors > 0 for one in (*fitted, *outcome.passed_over))
     if call.finalists is None:  # all, those a bound on their likelihood has spared a fit too
         fitted += [evaluator.fit(one.proposal) for one in outcome.passed_over]
     most = len(fitted) if call.finalists is None else call.finalists
     criterion = call.criterion if call.criterion in INFORMATION else "ebic"
     proposals = most_promising(fitted, criterion, n, most)
-    count = len(evaluator.fitted) + len(outcome.passed_over)
     if work.given is not None or count <= len(proposals):
         return proposals, ""
     return proposals, f"Of {count} structures the best {len(proposals)} by the copula got curves. "
 
 
 def _held(
-    items: ItemData,
-    held_rows: IntArray | None,
-    finalists: Sequence[Finalist],
+    rows: _Rows,
+    finalists: list[Finalist],
+    nothing: Unrelated,
     call: FitCall,
     curves: Curves,
     work: Work,
-) -> HeldOut | None:
-    if held_rows is not None:
-        return validate_curves(finalists, items.values[held_rows], curves, work.progress)
-    if call.criterion != "cv":
-        return None
+) -> _Contest:
+    """Score finalists, and no factor at all, on rows that were not fitted."""
+    if rows.held is not None:
+        X = rows.all.values[rows.held]
+        held = validate_curves(finalists, X, curves, work.progress)
+        alone = nothing.margins.rows(X)
+    else:
+        parts = _folds(rows.all, call, work)
+        proposals = [one.proposal for one in finalists]
+        held, kept = cross_validate_curves(proposals, parts, curves, work.progress)
+        finalists = [finalists[k] for k in kept]
+        alone = np.concatenate([answers.margins().rows(X) for answers, X in parts])
+    n = float(nothing.n_obs)
+    if not _searched(call):
+        return _Contest([*finalists], held, n)
+    errors = None if held.errors is None else np.array([0.0, *held.errors])
+    return _Contest([nothing, *finalists], HeldOut(np.vstack([alone, held.rows]), errors), n)
+
+
+def _searched(call: FitCall) -> bool:
+    """Whether "no factor" is a possible answer: not for a given structure, nor in the paper."""
+    return call.search != GIVEN and call.preset is None
+
+
+def _folds(items: ItemData, call: FitCall, work: Work) -> list[tuple[Answers, FloatArray]]:
     fold = folds(items.n_rows, cast(int, call.seed))
     parts = []
     for k in np.unique(fold):
         part = items.take(fold != k)
         check_usable(part)
-        answers = _answers(part, prepare(part, call, replace(work, progress=None)), call)
-        parts.append((answers, items.values[fold == k]))
-    proposals = [one.proposal for one in finalists]
-    return cross_validate_curves(proposals, parts, curves, work.progress)
+        with warnings.catch_warnings():  # said once, of all rows
+            warnings.simplefilter("ignore", DTWarning)
+            problem = prepare(part, call, replace(work, progress=None))
+        parts.append((_answers(part, problem, call), items.values[fold == k]))
+    return parts
 
 
 def _evidence(finalists: Sequence[Finalist], X: FloatArray, n_obs: int, call: FitCall) -> float:
@@ -167,7 +242,7 @@ def _restarted(best: Finalist) -> tuple[str, ...]:
         "The sampler of the factors froze and was started again from calmer values. Look at the "
         "factor correlations: two factors may be one."
     )
-    warnings.warn(text, EstimationWarning, stacklevel=4)
+    warnings.warn(text, EstimationWarning, stacklevel=5)
     return (text,)
 
 
@@ -180,5 +255,5 @@ def _warned(items: ItemData, call: FitCall) -> list[str]:
         f"Networks take ratings for numbers ({listed(few)}), and the choice of structure suffers. "
         "Use the estimator 'spline', which models ratings as ratings."
     )
-    warnings.warn(text, EstimationWarning, stacklevel=4)
+    warnings.warn(text, EstimationWarning, stacklevel=5)
     return [text]

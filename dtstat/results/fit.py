@@ -18,10 +18,12 @@ from dtstat.estimation.copula import FactorEstimate, LatentCorrelations
 from dtstat.estimation.factor_fit import factor_fit_measures, implied_correlations
 from dtstat.estimation.factor_rows import factor_scores
 from dtstat.estimation.marginals import Marginals, learn_marginals
+from dtstat.estimation.nonlinear import NONLINEAR
 from dtstat.report import Summary
 from dtstat.results import fit_frames as frames
+from dtstat.results.fit_call import FitCall, SampleFacts
 from dtstat.results.fit_summary import fit_summary
-from dtstat.results.nonlinear import NonlinearFit
+from dtstat.results.nonlinear import CURVE_COLUMNS, LOADING_COLUMNS, NonlinearFit
 from dtstat.results.path import SolutionPath
 from dtstat.results.rows import rows_to_score, with_scores
 from dtstat.results.serialize import register, save
@@ -29,39 +31,6 @@ from dtstat.selection.choose import Contender
 from dtstat.structure import Structure
 from dtstat.structure.barcode import barcode
 from dtstat.structure.path import candidates
-
-
-@register
-@dataclass(frozen=True)
-class FitCall:
-    """What was asked for; the arguments of :func:`dtstat.fit`, and the version that answered."""
-
-    measure: str
-    search: str
-    thresholds: str
-    estimator: str
-    criterion: str
-    min_children: int
-    uncovered: str
-    refine: bool
-    missing: str
-    misfit: str
-    seed: int | None
-    version: str
-    preset: str | None = None
-    finalists: int | None = None
-
-
-@register
-@dataclass(frozen=True)
-class SampleFacts:
-    """What the data were: rows given and used, complete rows, number of items by kind."""
-
-    n_given: int
-    n_used: int
-    n_complete: int
-    kinds: dict[str, int]
-
 
 for _part in (Contender, FactorEstimate, LatentCorrelations, Marginals, DependenceMatrix):
     register(_part)
@@ -208,7 +177,10 @@ class DTFit:
         InputError
             If the estimator drew no curves.
         """
-        return self._curves().loading_frame(self.item_names, self.factor_names)
+        curves = self._curves()
+        if curves is None:
+            return pd.DataFrame(columns=LOADING_COLUMNS)
+        return curves.loading_frame(self.item_names, self.factor_names)
 
     def response_curves(self) -> pd.DataFrame:
         """Return how each item answers to its factors, on the item's own scale.
@@ -224,7 +196,10 @@ class DTFit:
         InputError
             If the estimator drew no curves.
         """
-        return self._curves().curve_frame(self.item_names, self.factor_names)
+        curves = self._curves()
+        if curves is None:
+            return pd.DataFrame(columns=CURVE_COLUMNS)
+        return curves.curve_frame(self.item_names, self.factor_names)
 
     @property
     def fit_measures(self) -> dict[str, float]:
@@ -375,8 +350,9 @@ class DTFit:
         """Write the result to a file that :func:`dtstat.load` reads."""
         save(self, path)
 
-    def _curves(self) -> NonlinearFit:
-        if self.nonlinear is None:
+    def _curves(self) -> NonlinearFit | None:
+        """Return the curves; None if there are no factors to draw curves of."""
+        if self.nonlinear is None and self.call.estimator not in NONLINEAR:
             raise InputError(
                 f"The estimator '{self.call.estimator}' draws no curves. Fit again with "
                 "estimator='spline'.",

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dtstat.arrays import BoolArray, FloatArray
-from dtstat.selection.choose import Contender
+from dtstat.selection.choose import GIVEN, Contender
 from dtstat.selection.criteria import HELD_OUT, least_loading
 from dtstat.structure import Barcode, Structure
 from dtstat.structure.attach import implied_loadings
@@ -103,6 +103,8 @@ def uncovered_frame(fit: DTFit) -> pd.DataFrame:
 
 
 def _reason(fit: DTFit, loading: float) -> str:
+    if fit.call.search == GIVEN:
+        return "in no factor of the given structure"
     if fit.call.uncovered != "attach":
         return "in no clique of the structure"
     criterion = "ebic" if fit.call.criterion in HELD_OUT else fit.call.criterion

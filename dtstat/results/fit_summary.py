@@ -12,6 +12,7 @@ from dtstat.report import Summary, Table
 from dtstat.report import fit_tables as tables
 from dtstat.report.curve_tables import correlation_table, response_table
 from dtstat.report.factor_table import factor_table
+from dtstat.selection.choose import GIVEN
 
 if TYPE_CHECKING:
     from dtstat.results.fit import DTFit
@@ -30,6 +31,8 @@ def fit_summary(fit: DTFit, cutoff: float, max_rows: int) -> Summary:
         rest = (_contenders(fit, max_rows),) if max_rows else ()
         return Summary((*_head(fit), *_nothing(fit)), rest)
     title = "Factors, each at its own thresholds"
+    if fit.call.search == GIVEN:
+        title = "Factors as given, with the thresholds at which cliques show them"
     if fit.call.search == "threshold":
         title = f"Factors ({fit.contenders[0].origin})"
     loadings = factor_table(

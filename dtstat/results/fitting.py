@@ -29,7 +29,8 @@ from dtstat.estimation.factor_ml import LEAST_UNIQUENESS
 from dtstat.estimation.marginals import Marginals, learn_marginals, linear_marginals
 from dtstat.estimation.nonlinear import NONLINEAR
 from dtstat.progress import Progress
-from dtstat.results.fit import DTFit, FitCall, SampleFacts
+from dtstat.results.fit import DTFit
+from dtstat.results.fit_call import FitCall, SampleFacts
 from dtstat.results.nonlinear import NonlinearFit
 from dtstat.selection.choose import GIVEN, Contender, contenders, explanation, ranking
 from dtstat.selection.criteria import CRITERIA, HELD_OUT
@@ -94,10 +95,10 @@ class Input:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Structures with their scores, what the rows counted as, and what went before the choice."""
+    """Structures with their scores, the share of the rows that counted, what went before."""
 
     contenders: tuple[Contender, ...]
-    n_effective: float
+    share: float
     before: str = ""
 
 
@@ -128,7 +129,7 @@ def fit_items(items: ItemData, call: FitCall, work: Work) -> DTFit:
             held = _cross_validated(items, evaluator, call, work, learn)
     everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, held)
     margins = learn(items.values)
-    choice = Choice(everything, outcome.n_effective)
+    choice = Choice(everything, outcome.n_effective / evaluator.n_obs)
     notes = warn_of_hidden(items, call)
     facts = sample_facts(items, whole)
     return result(whole, call, work, choice, facts, margins, notes=notes)
@@ -197,7 +198,8 @@ def fit_matrix(matrix: DependenceMatrix, n_obs: int | None, call: FitCall, work:
     evaluator, outcome = search(problem, call, work)
     counted = outcome.n_effective
     everything = contenders(evaluator.fitted, outcome.passed_over, counted, None)
-    return result(problem, call, work, Choice(everything, counted), None, None)
+    choice = Choice(everything, counted / problem.n)
+    return result(problem, call, work, choice, None, None)
 
 
 def fit_factors_of(lower: DTFit, min_children: int, options: Mapping[str, Any]) -> DTFit:
@@ -319,7 +321,7 @@ def result(
         estimate=estimate,
         n_obs=cast(int, matrix.n_obs),
         n_typical=problem.n,
-        n_effective=min(choice.n_effective, problem.n),
+        n_effective=min(choice.share, 1.0) * problem.n,
         contenders=tuple(everything[k] for k in [*order, *rest]),
         explanation=choice.before + explanation(everything, order, call.criterion),
         grid=work.grid,
@@ -358,5 +360,5 @@ def _warned(problem: Input, estimate: FactorEstimate) -> Iterator[str]:
     if problem.latent.smoothed:  # the user was warned when it was done
         yield "The correlations had negative eigenvalues and were smoothed."
     for doubt in (text for text, holds in doubts.items() if holds):
-        warnings.warn(doubt, EstimationWarning, stacklevel=5)
+        warnings.warn(doubt, EstimationWarning, stacklevel=6)
         yield doubt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +12,7 @@ import pandas as pd
 from dtstat.arrays import FloatArray
 from dtstat.estimation import ratings
 from dtstat.estimation.answer_scale import AnswerScale
-from dtstat.estimation.likelihood import LogLikelihood
+from dtstat.estimation.likelihood import LogLikelihood, posterior_moments
 from dtstat.estimation.network_model import NetworkModel
 from dtstat.estimation.nonlinear import Model, NonlinearEstimate, answers_log_likelihood
 from dtstat.estimation.posterior import posterior_draws
@@ -21,7 +22,9 @@ from dtstat.estimation.uncertainty import phi_uncertainty, spline_uncertainty
 from dtstat.results.serialize import register
 
 _DRAWS, _THIN, _BURN_IN = 80, 2, 40  # of the factors, for standard errors
-_SCORE_DRAWS = 400  # fewer leave chance in the scores that their standard deviations do not show
+_SCORE_DRAWS = 400
+CURVE_COLUMNS = ["item", "factor", "z", "value", "lower", "upper"]
+LOADING_COLUMNS = ["item", "factor", "loading", "slope", "r2_map", "r2_line", "nonlinearity"]
 _BAND = 1.959963984540054  # 95 %
 
 for _part in (AnswerScale, NetworkModel, ResponseModel):
@@ -43,9 +46,8 @@ class NonlinearFit:
         Effective number; NaN for a network.
     factor_correlation_errors
         (d, d) standard errors of Φ.
-    grid, values, errors
-        (G,) values of a factor, (E, G) the predictors there, and their standard errors; NaN for a
-        network.
+    grid, values, lower, upper
+        (G,) values of a factor, (E, G) the mean answers there, and a 95 % band; NaN for a network.
     acceptance, restarts
         Of the sampler.
     seed
@@ -60,7 +62,8 @@ class NonlinearFit:
     factor_correlation_errors: FloatArray
     grid: FloatArray
     values: FloatArray
-    errors: FloatArray
+    lower: FloatArray
+    upper: FloatArray
     acceptance: float
     restarts: int
     seed: int
@@ -77,31 +80,20 @@ class NonlinearFit:
 
     def curve_frame(self, items: tuple[str, ...], factors: tuple[str, ...]) -> pd.DataFrame:
         """One row an edge and value of its factor: item, factor, z, value, lower, upper."""
-        half = _BAND * self.errors
         frames = [
             pd.DataFrame(
                 {
                     "item": items[i],
                     "factor": factors[k],
                     "z": self.grid,
-                    "value": self._answers(i, self.values[e]),
-                    "lower": self._answers(i, self.values[e] - half[e]),
-                    "upper": self._answers(i, self.values[e] + half[e]),
+                    "value": self.values[e],
+                    "lower": self.lower[e],
+                    "upper": self.upper[e],
                 }
             )
             for e, (i, k) in enumerate(zip(self.edges.item, self.edges.factor, strict=True))
         ]
         return pd.concat(frames, ignore_index=True)
-
-    def _answers(self, i: int, eta: FloatArray) -> FloatArray:
-        """Mean answers on the item's own scale."""
-        levels, model = self.scale.levels[i], self.model
-        if not len(levels) or not isinstance(model, ResponseModel):
-            answers: FloatArray = eta * self.scale.sd[i] + self.scale.mean[i]
-            return answers
-        tau = model.thresholds[i, : model.n_thresholds[i]]
-        mean: FloatArray = ratings.probabilities(eta, tau) @ levels
-        return mean
 
     def loading_frame(self, items: tuple[str, ...], factors: tuple[str, ...]) -> pd.DataFrame:
         """One row an edge: item, factor, loading, slope, r2_map, r2_line, nonlinearity."""
@@ -123,8 +115,7 @@ class NonlinearFit:
         """(n, d) posterior means and standard deviations of the factors; NaN without answers."""
         rng = np.random.default_rng(self.seed)
         coded = self.scale.encode(X)
-        draws = posterior_draws(self.model, coded, rng, _SCORE_DRAWS)
-        mean, sd = draws.mean(axis=0), draws.std(axis=0, ddof=1)
+        mean, sd = posterior_moments(self.model, coded, rng, _SCORE_DRAWS)
         nothing = np.isnan(X).all(axis=1)
         mean[nothing], sd[nothing] = np.nan, np.nan
         return mean, sd
@@ -158,6 +149,7 @@ def summarise(
         unsure = spline_uncertainty(model, coded, draws, estimate.smoothing, GRID)
     else:
         unsure = phi_uncertainty(model, draws, len(GRID), int(model.support.sum()))
+    read, half = answer_reader(model, estimate.scale), _BAND * unsure.curves
     return NonlinearFit(
         model=model,
         scale=estimate.scale,
@@ -166,9 +158,24 @@ def summarise(
         n_parameters=estimate.n_parameters,
         factor_correlation_errors=unsure.factor_correlations,
         grid=GRID,
-        values=curves(model),
-        errors=unsure.curves,
+        values=curves(model, read),
+        lower=curves(model, read, -half),
+        upper=curves(model, read, half),
         acceptance=estimate.acceptance,
         restarts=estimate.restarts,
         seed=seed,
     )
+
+
+def answer_reader(model: Model, scale: AnswerScale) -> Callable[[int, FloatArray], FloatArray]:
+    """Return what turns an item's predictors into mean answers on its own scale."""
+
+    def read(i: int, eta: FloatArray) -> FloatArray:
+        if not len(scale.levels[i]) or not isinstance(model, ResponseModel):
+            answers: FloatArray = eta * scale.sd[i] + scale.mean[i]
+            return answers
+        tau = model.thresholds[i, : model.n_thresholds[i]]
+        mean: FloatArray = ratings.probabilities(eta, tau) @ scale.levels[i]
+        return mean
+
+    return read

@@ -127,9 +127,16 @@ def ranking(all_: tuple[Contender, ...], criterion: str) -> list[int]:
     def preference(k: int) -> tuple[bool, float, float]:
         one = all_[k]
         within = one.behind <= 2 * one.behind_se
-        return not within, float(one.n_parameters) if within else one.behind, one.behind
+        return not within, _size(one) if within else one.behind, one.behind
 
     return sorted(known, key=preference)
+
+
+def _size(one: Contender) -> float:
+    """Count parameters; of a network, which has no honest count, loadings and correlations."""
+    d = one.support.shape[1]
+    edges = float(one.support.sum() + d * (d - 1) / 2)
+    return edges if math.isnan(one.n_parameters) else one.n_parameters
 
 
 def explanation(all_: tuple[Contender, ...], order: list[int], criterion: str) -> str:

@@ -15,9 +15,10 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from dtstat.arrays import FloatArray
-from dtstat.errors import EstimationError, EstimationWarning
+from dtstat.errors import EstimationError, EstimationWarning, InputError
 from dtstat.estimation.answer_scale import AnswerScale
 from dtstat.estimation.copula import FactorEstimate, fit_factors
+from dtstat.estimation.independence import Independence
 from dtstat.estimation.likelihood import LogLikelihood
 from dtstat.estimation.marginals import learn_marginals
 from dtstat.estimation.nonlinear import (
@@ -32,6 +33,7 @@ from dtstat.selection.evaluate import Fitted, Proposal, Scored
 from dtstat.selection.holdout import HeldOut
 
 Levels = Sequence[Sequence[float] | None]
+_DRAWS = 60  # of the factors a row, for the likelihood of the rows fitted
 _FAR = 0.1  # nats a row: what curves hardly make good
 T = TypeVar("T")
 U = TypeVar("U")
@@ -102,6 +104,30 @@ class Answers:
     R: FloatArray
     n_obs: int
 
+    def margins(self) -> Independence:
+        """Learn the model without factors."""
+        return Independence.learn(self.X, AnswerScale.learn(self.X, self.levels))
+
+
+@dataclass(frozen=True, eq=False)
+class Unrelated(Scored):
+    """No factor at all: the answer when items are independent."""
+
+    margins: Independence
+
+    @classmethod
+    def of(cls, answers: Answers) -> Unrelated:
+        """Fit margins only."""
+        margins = answers.margins()
+        proposal = Proposal(np.zeros((answers.X.shape[1], 0), dtype=bool), "no factor")
+        total = float(margins.rows(answers.X).sum())
+        return cls(proposal, total, len(answers.X), margins)
+
+    @property
+    def n_parameters(self) -> float:
+        """Parameters of the margins."""
+        return self.margins.n_parameters
+
 
 def most_promising(fitted: Sequence[Fitted], criterion: str, n: float, most: int) -> list[Proposal]:
     """Return the structures of least cost that have factors, the best first.
@@ -124,15 +150,16 @@ def fit_finalists(
 ) -> list[Finalist]:
     """Fit curves to each structure, and estimate the likelihood of the rows they were fitted to.
 
-    Structures whose factors cannot be told apart, so that the sampler freezes, are left out; if
-    it does in all of them, that is an EstimationError.
+    Structures that cannot be fitted (factors that cannot be told apart, so that the sampler
+    freezes; too many coefficients for the rows) are left out; if all are, the first reason is
+    raised.
     """
     inner = progress if progress is True and curves.n_jobs == 1 else None
 
-    def one(proposal: Proposal) -> Finalist | EstimationError:
+    def one(proposal: Proposal) -> Finalist | EstimationError | InputError:
         try:
             return _fit(proposal, answers, curves, inner)
-        except EstimationError as error:
+        except (EstimationError, InputError) as error:
             return error
 
     with warnings.catch_warnings():  # of the chosen one the result tells
@@ -140,7 +167,7 @@ def fit_finalists(
         found = _parallel(one, proposals, curves.n_jobs, progress, "structures")
     finalists = [finalist for finalist in found if isinstance(finalist, Finalist)]
     if not finalists:
-        raise next(error for error in found if isinstance(error, EstimationError))
+        raise next(error for error in found if isinstance(error, Exception))
     return finalists
 
 
@@ -148,7 +175,7 @@ def _fit(proposal: Proposal, answers: Answers, curves: Curves, progress: Progres
     rng = curves.rng()
     start, estimate = _estimate(proposal, answers, curves, rng, progress)
     model, scale = estimate.model, estimate.scale
-    found = answers_log_likelihood(model, scale, answers.X, rng, start=estimate.z)
+    found = answers_log_likelihood(model, scale, answers.X, rng, draws=_DRAWS)
     return Finalist(proposal, found.total, len(answers.X), start, estimate, found)
 
 
@@ -187,7 +214,7 @@ def cross_validate_curves(
     folds: Sequence[tuple[Answers, FloatArray]],
     curves: Curves,
     progress: Progress = None,
-) -> HeldOut:
+) -> tuple[HeldOut, list[int]]:
     """Score structures on each fold, with curves from the other folds.
 
     Parameters
@@ -198,14 +225,33 @@ def cross_validate_curves(
         For each fold the rows outside it, and the answers in it.
     curves, progress
         As in :func:`fit_finalists`.
+
+    Returns
+    -------
+    held, kept
+        Likelihoods of the structures that could be fitted in every fold, and which these are.
     """
-    parts, variances = [], np.zeros(len(proposals))
+    rows: dict[int, list[FloatArray]] = {k: [] for k in range(len(proposals))}
+    variances = np.zeros(len(proposals))
     for answers, held in track(folds, progress, "folds"):
         finalists = fit_finalists(proposals, answers, curves)
         found = validate_curves(finalists, held, curves)
-        parts.append(found.rows)
-        variances += 0.0 if found.errors is None else found.errors**2
-    return HeldOut(np.hstack(parts), np.sqrt(variances))
+        places = [_place(one.proposal, proposals) for one in finalists]
+        for k, own in zip(places, found.rows, strict=True):
+            rows[k].append(own)
+        variances[places] += 0.0 if found.errors is None else found.errors**2
+    kept = [k for k, parts in rows.items() if len(parts) == len(folds)]
+    if not kept:
+        raise EstimationError(
+            "No structure could be fitted in every fold. Use another criterion, or the estimator "
+            "'copula'."
+        )
+    together = np.array([np.concatenate(rows[k]) for k in kept])
+    return HeldOut(together, np.sqrt(variances[kept])), kept
+
+
+def _place(proposal: Proposal, among: Sequence[Proposal]) -> int:
+    return next(k for k, one in enumerate(among) if one is proposal)
 
 
 def _parallel(

@@ -134,7 +134,6 @@ def test_warnings_are_one_line_each(run, tmp_path):
     assert "Note:   Rank correlations miss" in out
 
 
-@pytest.mark.xfail(reason="bug: without factors --curves fails after the fit, and blames copula")
 def test_curves_of_no_factors_are_an_empty_file(run, data, tmp_path):
     """Two items are no factor: the fit is told, and the file has no rows."""
     data[["x1", "x2"]].to_csv(tmp_path / "two.csv", index=False)

@@ -163,7 +163,6 @@ def test_totals_are_sums():
     assert (found.total, found.standard_error) == (-3.5, pytest.approx(0.5))
 
 
-@pytest.mark.xfail(reason="bug: the proposal sits on one mode and its error does not tell")
 def test_importance_sampling_finds_both_modes():
     """Items that rise and fall alike leave the sign of the factor open: two modes a row."""
     support = np.ones((4, 1), dtype=bool)

@@ -122,7 +122,7 @@ def test_other_parents_are_averaged_over():
 
 def test_the_grid_is_the_callers():
     model = model_of([[1]], [times(2.0)], [1.0])
-    np.testing.assert_allclose(curves(model, np.array([-1.0, 5.0])), [[-2, 10]], atol=1e-9)
+    np.testing.assert_allclose(curves(model, grid=np.array([-1.0, 5.0])), [[-2, 10]], atol=1e-9)
 
 
 def test_the_shape_is_the_same_every_time():

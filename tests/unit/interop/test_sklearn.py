@@ -295,7 +295,6 @@ def test_finalists_and_presets_are_passed_on():
         DependenceThresholding(preset="paper", criterion="bic").fit(NINE)
 
 
-@pytest.mark.xfail(reason="bug: a score by simulation depends on the other rows of the call")
 def test_scores_by_curves_do_not_depend_on_other_rows(curved):
     scores = curved.transform(NINE)
     np.testing.assert_allclose(curved.transform(NINE.tail(100)), scores[-100:], atol=0.02)

@@ -161,7 +161,6 @@ def test_only_the_runner_up_is_doubted():
     assert "Monte Carlo" not in sentence(all_, "ebic")
 
 
-@pytest.mark.xfail(reason="bug: without a count 'validation_2se' is 'validation'")
 def test_two_standard_errors_prefer_the_smaller_of_structures_that_do_not_count_parameters():
     """Networks have no count; the smaller structure has fewer loadings and factors."""
     best = contender(TWO, math.nan, -1.0, 0.0, 0.0, k=math.nan)

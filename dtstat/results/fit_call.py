@@ -1,0 +1,39 @@
+"""What was asked of ``dtstat.fit``, and what the data were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dtstat.results.serialize import register
+
+
+@register
+@dataclass(frozen=True)
+class FitCall:
+    """What was asked for; the arguments of :func:`dtstat.fit`, and the version that answered."""
+
+    measure: str
+    search: str
+    thresholds: str
+    estimator: str
+    criterion: str
+    min_children: int
+    uncovered: str
+    refine: bool
+    missing: str
+    misfit: str
+    seed: int | None
+    version: str
+    preset: str | None = None
+    finalists: int | None = None
+
+
+@register
+@dataclass(frozen=True)
+class SampleFacts:
+    """What the data were: rows given and used, complete rows, number of items by kind."""
+
+    n_given: int
+    n_used: int
+    n_complete: int
+    kinds: dict[str, int]
