@@ -29,8 +29,8 @@ from dtstat.errors import (
     InputError,
     MissingExtraError,
 )
-from dtstat.estimation.congruence import SolutionComparison, compare_solutions
-from dtstat.estimation.syntax import ModelSyntaxError
+from dtstat.estimation.efa.congruence import SolutionComparison, compare_solutions
+from dtstat.estimation.sem.syntax import ModelSyntaxError
 from dtstat.results import CFAFit, DTFit, EFAFit, ParallelAnalysis, SolutionPath, load
 from dtstat.simulation import Simulation, simulate
 from dtstat.structure import (

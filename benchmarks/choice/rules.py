@@ -13,8 +13,8 @@ import numpy as np
 
 import dtstat as dt
 from dtstat.arrays import BoolArray, FloatArray, IntArray
-from dtstat.estimation.copula import latent_correlations
-from dtstat.estimation.misfit import degrees_of_freedom, discrepancy
+from dtstat.estimation.factors.copula import latent_correlations
+from dtstat.estimation.factors.misfit import degrees_of_freedom, discrepancy
 from dtstat.selection.evaluate import Evaluator, Fitted
 from dtstat.selection.search import Rules, complete, search_barcode
 from dtstat.structure.barcode import Barcode, barcode

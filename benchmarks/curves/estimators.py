@@ -13,8 +13,8 @@ import pandas as pd
 from benchmarks.curves.fits import Split, of_design
 from benchmarks.harness import ROOT, Report
 from dtstat.estimation.neural import FAST, PAPER, fit_network, fit_variational
-from dtstat.estimation.response_model import ResponseModel
-from dtstat.estimation.spline import fit_spline
+from dtstat.estimation.nonlinear.response_model import ResponseModel
+from dtstat.estimation.nonlinear.spline import fit_spline
 
 _EXTRAPOLATED = 30  # iterations of the paper's network from which its time is extrapolated
 

@@ -8,11 +8,11 @@ import numpy as np
 
 import dtstat as dt
 from dtstat.arrays import FloatArray
-from dtstat.estimation.copula import FactorEstimate, fit_factors, latent_correlations
-from dtstat.estimation.factor_rows import plausible_values
-from dtstat.estimation.likelihood import LogLikelihood, log_likelihood
-from dtstat.estimation.marginals import learn_marginals
-from dtstat.estimation.posterior import JointModel
+from dtstat.estimation.factors.copula import FactorEstimate, fit_factors, latent_correlations
+from dtstat.estimation.factors.marginals import learn_marginals
+from dtstat.estimation.factors.rows import plausible_values
+from dtstat.estimation.nonlinear.likelihood import LogLikelihood, log_likelihood
+from dtstat.estimation.nonlinear.posterior import JointModel
 from dtstat.simulation import Simulation
 
 

@@ -15,7 +15,7 @@ from dtstat.data import ItemData, as_items, read_survey
 from dtstat.dependence import DependenceMatrix
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.errors import InputError, nearest
-from dtstat.estimation.nonlinear import NONLINEAR
+from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.progress import Progress
 from dtstat.results import DTFit
 from dtstat.results.curve_fitting import fit_curves

@@ -12,12 +12,12 @@ from dtstat.api.path import Data, dependence
 from dtstat.data import as_items, read_survey
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError
-from dtstat.estimation import plan
-from dtstat.estimation.adequacy import KMO, BartlettTest
-from dtstat.estimation.adequacy import bartlett_test as sphericity_test
-from dtstat.estimation.adequacy import kmo as sampling_adequacy
-from dtstat.estimation.model import build_model
-from dtstat.estimation.sem import fit_moments
+from dtstat.estimation.efa.adequacy import KMO, BartlettTest
+from dtstat.estimation.efa.adequacy import bartlett_test as sphericity_test
+from dtstat.estimation.efa.adequacy import kmo as sampling_adequacy
+from dtstat.estimation.sem import plan
+from dtstat.estimation.sem.estimate import fit_moments
+from dtstat.estimation.sem.model import build_model
 from dtstat.progress import Progress
 from dtstat.results import CFAFit, EFAFit, ParallelAnalysis, SEMCall
 from dtstat.results.efa import fit_efa

@@ -12,7 +12,7 @@ import dtstat
 from dtstat.arrays import FloatArray
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.errors import MissingExtraError
-from dtstat.estimation.factor_rows import row_log_likelihoods
+from dtstat.estimation.factors.rows import row_log_likelihoods
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from dtstat.api.path import Thresholds
-    from dtstat.estimation.marginals import Marginals
+    from dtstat.estimation.factors.marginals import Marginals
     from dtstat.results import DTFit
     from dtstat.simulation.seeds import Seed
     from dtstat.structure import Structure

@@ -14,9 +14,9 @@ from dtstat.arrays import FloatArray, IntArray
 from dtstat.data import ItemData, check_usable
 from dtstat.data.checks import listed
 from dtstat.errors import DTWarning, EstimationWarning, InputError
-from dtstat.estimation import bspline
-from dtstat.estimation.nonlinear import NETWORKS, Method
-from dtstat.estimation.nonlinear_misfit import effective_rows, rank_correlations
+from dtstat.estimation.nonlinear import bspline
+from dtstat.estimation.nonlinear.estimate import NETWORKS, Method
+from dtstat.estimation.nonlinear.misfit import effective_rows, rank_correlations
 from dtstat.results.fit import DTFit
 from dtstat.results.fit_call import FitCall
 from dtstat.results.fitting import (

@@ -15,8 +15,8 @@ from dtstat.arrays import BoolArray, FloatArray
 from dtstat.data import ItemData
 from dtstat.dependence import DependenceMatrix, dependence_matrix
 from dtstat.errors import DataWarning
-from dtstat.estimation.efa import Extraction, FitIndices, extract, fit_indices
-from dtstat.estimation.rotation import OBLIQUE, Rotation, complexity, rotate, strongest_first
+from dtstat.estimation.efa.estimate import Extraction, FitIndices, extract, fit_indices
+from dtstat.estimation.efa.rotation import OBLIQUE, Rotation, complexity, rotate, strongest_first
 from dtstat.report import Summary, Table
 from dtstat.structure import Structure
 

@@ -14,11 +14,11 @@ from dtstat import checks
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError
-from dtstat.estimation.copula import FactorEstimate, LatentCorrelations
-from dtstat.estimation.factor_fit import factor_fit_measures, implied_correlations
-from dtstat.estimation.factor_rows import factor_scores
-from dtstat.estimation.marginals import Marginals, learn_marginals
-from dtstat.estimation.nonlinear import NONLINEAR
+from dtstat.estimation.factors.copula import FactorEstimate, LatentCorrelations
+from dtstat.estimation.factors.fit_measures import factor_fit_measures, implied_correlations
+from dtstat.estimation.factors.marginals import Marginals, learn_marginals
+from dtstat.estimation.factors.rows import factor_scores
+from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.report import Summary
 from dtstat.results import fit_frames as frames
 from dtstat.results.fit_call import FitCall, SampleFacts

@@ -17,7 +17,7 @@ from dtstat.dependence import DependenceMatrix, dependence_matrix
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.hidden import hidden_pairs, responsible_items
 from dtstat.errors import EstimationError, EstimationWarning, InputError
-from dtstat.estimation.copula import (
+from dtstat.estimation.factors.copula import (
     BRIDGES,
     FactorEstimate,
     LatentCorrelations,
@@ -25,9 +25,9 @@ from dtstat.estimation.copula import (
     latent_correlations,
     raised,
 )
-from dtstat.estimation.factor_ml import LEAST_UNIQUENESS
-from dtstat.estimation.marginals import Marginals, learn_marginals, linear_marginals
-from dtstat.estimation.nonlinear import NONLINEAR
+from dtstat.estimation.factors.marginals import Marginals, learn_marginals, linear_marginals
+from dtstat.estimation.factors.maximum_likelihood import LEAST_UNIQUENESS
+from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.progress import Progress
 from dtstat.results.fit import DTFit
 from dtstat.results.fit_call import FitCall, SampleFacts

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 
 from dtstat.arrays import FloatArray
-from dtstat.estimation import ratings
-from dtstat.estimation.answer_scale import AnswerScale
-from dtstat.estimation.likelihood import LogLikelihood, posterior_moments
-from dtstat.estimation.network_model import NetworkModel
-from dtstat.estimation.nonlinear import Model, NonlinearEstimate, answers_log_likelihood
-from dtstat.estimation.posterior import posterior_draws
-from dtstat.estimation.response_model import Edges, ResponseModel
-from dtstat.estimation.response_shape import GRID, Shape, curves, shape
-from dtstat.estimation.uncertainty import phi_uncertainty, spline_uncertainty
+from dtstat.estimation.nonlinear import ratings
+from dtstat.estimation.nonlinear.answer_scale import AnswerScale
+from dtstat.estimation.nonlinear.estimate import Model, NonlinearEstimate, answers_log_likelihood
+from dtstat.estimation.nonlinear.likelihood import LogLikelihood, posterior_moments
+from dtstat.estimation.nonlinear.network_model import NetworkModel
+from dtstat.estimation.nonlinear.posterior import posterior_draws
+from dtstat.estimation.nonlinear.response_model import Edges, ResponseModel
+from dtstat.estimation.nonlinear.response_shape import GRID, Shape, curves, shape
+from dtstat.estimation.nonlinear.uncertainty import phi_uncertainty, spline_uncertainty
 from dtstat.results.serialize import register
 
 _DRAWS, _THIN, _BURN_IN = 80, 2, 40  # of the factors, for standard errors

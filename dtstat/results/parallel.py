@@ -8,7 +8,7 @@ from dtstat import checks
 from dtstat.data import ItemData
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError
-from dtstat.estimation.parallel import ParallelEigenvalues, parallel_eigenvalues
+from dtstat.estimation.efa.parallel import ParallelEigenvalues, parallel_eigenvalues
 from dtstat.progress import Progress
 from dtstat.report import Summary
 from dtstat.results.efa import ROWS_ADVICE, correlations, number_table
@@ -22,7 +22,7 @@ class ParallelAnalysis(ParallelEigenvalues):
     Attributes
     ----------
     observed, simulated, resampled, quantile
-        As in :class:`~dtstat.estimation.parallel.ParallelEigenvalues`.
+        As in :class:`~dtstat.estimation.efa.parallel.ParallelEigenvalues`.
     dependence, n_obs
         The correlations, and the rows behind them.
     seed

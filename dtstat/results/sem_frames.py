@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from dtstat.arrays import FloatArray
-from dtstat.estimation.model import Model, Parameter
-from dtstat.estimation.sem import SEMEstimate
-from dtstat.estimation.standardized import standardized, standardized_table
+from dtstat.estimation.sem.estimate import SEMEstimate
+from dtstat.estimation.sem.model import Model, Parameter
+from dtstat.estimation.sem.standardized import standardized, standardized_table
 from dtstat.structure import Structure
 
 _QUANTILE = 1.959963984540054  # of the normal distribution, for intervals of 95 %

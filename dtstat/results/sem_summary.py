@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from dtstat.estimation.fitmeasures import fit_measures
-from dtstat.estimation.sem import SEMEstimate
+from dtstat.estimation.sem.estimate import SEMEstimate
+from dtstat.estimation.sem.fitmeasures import fit_measures
 from dtstat.report import Summary, Table
 from dtstat.report import sem_tables as tables
 from dtstat.report.sem_tables import Row

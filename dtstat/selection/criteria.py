@@ -1,7 +1,7 @@
 """Criteria that weigh fit against the number of parameters; smaller is better.
 
 With ℓ the log-likelihood per row, k parameters of which e are loadings, p items and n rows (see
-:mod:`dtstat.estimation.misfit` for how many rows count):
+:mod:`dtstat.estimation.factors.misfit` for how many rows count):
 
     aic  = −2nℓ + 2k                         (Akaike 1974)
     bic  = −2nℓ + k log n                    (Schwarz 1978)

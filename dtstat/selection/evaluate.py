@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray, IntArray
-from dtstat.estimation.copula import FactorEstimate, fit_factors
-from dtstat.estimation.efa import maximum_likelihood
-from dtstat.estimation.misfit import effective_rows
+from dtstat.estimation.efa.estimate import maximum_likelihood
+from dtstat.estimation.factors.copula import FactorEstimate, fit_factors
+from dtstat.estimation.factors.misfit import effective_rows
 from dtstat.selection.criteria import information
 
 _MOST_STEPS = 300  # candidates that are still creeping then have factors that coincide

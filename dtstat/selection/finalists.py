@@ -16,17 +16,17 @@ from joblib import Parallel, delayed
 
 from dtstat.arrays import FloatArray
 from dtstat.errors import EstimationError, EstimationWarning, InputError
-from dtstat.estimation.answer_scale import AnswerScale
-from dtstat.estimation.copula import FactorEstimate, fit_factors
-from dtstat.estimation.independence import Independence
-from dtstat.estimation.likelihood import LogLikelihood
-from dtstat.estimation.marginals import learn_marginals
-from dtstat.estimation.nonlinear import (
+from dtstat.estimation.factors.copula import FactorEstimate, fit_factors
+from dtstat.estimation.factors.marginals import learn_marginals
+from dtstat.estimation.nonlinear.answer_scale import AnswerScale
+from dtstat.estimation.nonlinear.estimate import (
     Method,
     NonlinearEstimate,
     answers_log_likelihood,
     fit_nonlinear,
 )
+from dtstat.estimation.nonlinear.independence import Independence
+from dtstat.estimation.nonlinear.likelihood import LogLikelihood
 from dtstat.progress import Progress, track
 from dtstat.selection.choose import by_first_item
 from dtstat.selection.evaluate import Fitted, Proposal, Scored

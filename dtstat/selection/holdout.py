@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray, IntArray
-from dtstat.estimation.copula import fit_factors
-from dtstat.estimation.factor_rows import row_log_likelihoods
-from dtstat.estimation.marginals import Marginals, learn_marginals
+from dtstat.estimation.factors.copula import fit_factors
+from dtstat.estimation.factors.marginals import Marginals, learn_marginals
+from dtstat.estimation.factors.rows import row_log_likelihoods
 from dtstat.progress import Progress, track
 from dtstat.selection.evaluate import Fitted
 

@@ -8,7 +8,7 @@ import pytest
 
 from dtstat.data import as_items
 from dtstat.dependence import DependenceMatrix
-from dtstat.estimation.rotation import varimax
+from dtstat.estimation.efa.rotation import varimax
 from dtstat.results.efa import EFAFit, fit_efa
 from dtstat.results.parallel import run_parallel_analysis
 

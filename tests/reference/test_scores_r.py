@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.adequacy import bartlett_test, kmo
-from dtstat.estimation.model import build_model
-from dtstat.estimation.reliability import reliability
-from dtstat.estimation.scores import factor_scores, score_reliability
-from dtstat.estimation.sem import Estimator, SEMEstimate, fit_normal
+from dtstat.estimation.efa.adequacy import bartlett_test, kmo
+from dtstat.estimation.sem.estimate import Estimator, SEMEstimate, fit_normal
+from dtstat.estimation.sem.model import build_model
+from dtstat.estimation.sem.reliability import reliability
+from dtstat.estimation.sem.scores import factor_scores, score_reliability
 
 pytestmark = [pytest.mark.against_r, pytest.mark.usefixtures("require_r")]
 

@@ -14,14 +14,14 @@ import pytest
 
 import dtstat as dt
 from dtstat.errors import EstimationError, EstimationWarning
-from dtstat.estimation.fitmeasures import fit_measures
-from dtstat.estimation.model import build_model
-from dtstat.estimation.modification import modification_indices
-from dtstat.estimation.ordered import fit_ordered
-from dtstat.estimation.sem import (
+from dtstat.estimation.sem.estimate import (
     fit_normal,
 )
-from dtstat.estimation.standardized import standardized, standardized_table
+from dtstat.estimation.sem.fitmeasures import fit_measures
+from dtstat.estimation.sem.model import build_model
+from dtstat.estimation.sem.modification import modification_indices
+from dtstat.estimation.sem.ordered import fit_ordered
+from dtstat.estimation.sem.standardized import standardized, standardized_table
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sem_reference import Case, lavaan_results, random_case

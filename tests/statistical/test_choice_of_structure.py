@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.copula import latent_correlations
+from dtstat.estimation.factors.copula import latent_correlations
 from dtstat.selection.evaluate import Evaluator
 from dtstat.selection.search import Rules, search_barcode
 from dtstat.structure.barcode import barcode

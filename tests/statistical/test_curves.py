@@ -5,12 +5,12 @@ import pytest
 import quadrature_em
 
 import dtstat as dt
-from dtstat.estimation.copula import fit_factors, latent_correlations
-from dtstat.estimation.factor_rows import plausible_values
-from dtstat.estimation.likelihood import log_likelihood
-from dtstat.estimation.marginals import learn_marginals
+from dtstat.estimation.factors.copula import fit_factors, latent_correlations
+from dtstat.estimation.factors.marginals import learn_marginals
+from dtstat.estimation.factors.rows import plausible_values
 from dtstat.estimation.neural import FAST, fit_network
-from dtstat.estimation.spline import fit_spline
+from dtstat.estimation.nonlinear.likelihood import log_likelihood
+from dtstat.estimation.nonlinear.spline import fit_spline
 from dtstat.simulation.maps import MAPS
 
 CLOSE = 2.0  # nats, of all held-out rows together

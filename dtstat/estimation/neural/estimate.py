@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.arrays import FloatArray
-from dtstat.estimation.network_model import NetworkModel
+from dtstat.estimation.nonlinear.network_model import NetworkModel
 
 LEAST_NOISE = 1e-3  # of an item's variance, which is 1
 LEAST_EIGENVALUE = 0.02  # of Φ

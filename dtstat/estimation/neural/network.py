@@ -20,8 +20,8 @@ from itertools import pairwise
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
-from dtstat.estimation.network_model import NetworkModel, Pass
 from dtstat.estimation.neural.backend import torch
+from dtstat.estimation.nonlinear.network_model import NetworkModel, Pass
 
 WIDTH = 100
 DEPTH = 3

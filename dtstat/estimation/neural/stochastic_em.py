@@ -1,8 +1,8 @@
 """The masked network by stochastic EM (the paper, appendix C.2).
 
-E-step: MALA moves every person's factors (:mod:`dtstat.estimation.mala`), one draw completes the
-data. M-step: Adam steps on Σ (x_i − g_i(z))² / 2ω_i, Ω from the residuals in closed form, Φ from
-the draw. :mod:`dtstat.estimation.neural.schedule` has the numbers.
+E-step: MALA moves every person's factors (:mod:`dtstat.estimation.nonlinear.mala`), one draw
+completes the data. M-step: Adam steps on Σ (x_i − g_i(z))² / 2ω_i, Ω from the residuals in closed
+form, Φ from the draw. :mod:`dtstat.estimation.neural.schedule` has the numbers.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.errors import EstimationError, EstimationWarning
-from dtstat.estimation import mala
-from dtstat.estimation.network_model import NetworkModel
 from dtstat.estimation.neural.backend import torch
 from dtstat.estimation.neural.estimate import (
     LEAST_NOISE,
@@ -26,7 +24,9 @@ from dtstat.estimation.neural.estimate import (
 )
 from dtstat.estimation.neural.network import Adam, MaskedNetwork, generator_from, tensor
 from dtstat.estimation.neural.schedule import FAST, Schedule
-from dtstat.estimation.posterior import posterior_covariance
+from dtstat.estimation.nonlinear import mala
+from dtstat.estimation.nonlinear.network_model import NetworkModel
+from dtstat.estimation.nonlinear.posterior import posterior_covariance
 from dtstat.progress import Progress, track
 
 _PATIENCE = 5  # frozen iterations in a row
@@ -60,8 +60,8 @@ def fit_network(
 ) -> NetworkEstimate:
     """Estimate network, noise and Φ of a given structure.
 
-    A sampler that freezes (:func:`dtstat.estimation.mala.frozen`, five iterations in a row) makes
-    estimation start anew, once, with Φ held still for half of the iterations and damped more.
+    A sampler that freezes (``mala.frozen``, five iterations in a row) makes estimation start anew,
+    once, with Φ held still for half of the iterations and damped more.
 
     Parameters
     ----------

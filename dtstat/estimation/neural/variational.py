@@ -25,7 +25,6 @@ import time
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
-from dtstat.estimation import mala
 from dtstat.estimation.neural.backend import torch
 from dtstat.estimation.neural.estimate import LEAST_NOISE, NetworkEstimate, correlations
 from dtstat.estimation.neural.network import (
@@ -37,7 +36,8 @@ from dtstat.estimation.neural.network import (
     tensor,
 )
 from dtstat.estimation.neural.schedule import falling
-from dtstat.estimation.posterior import posterior_covariance
+from dtstat.estimation.nonlinear import mala
+from dtstat.estimation.nonlinear.posterior import posterior_covariance
 from dtstat.progress import Progress, track
 
 STEPS = 1000

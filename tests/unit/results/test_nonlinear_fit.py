@@ -10,11 +10,11 @@ import pytest
 from scipy.stats import norm
 
 import dtstat as dt
-from dtstat.estimation import bspline
-from dtstat.estimation.answer_scale import AnswerScale
-from dtstat.estimation.network_model import NetworkModel
-from dtstat.estimation.response_model import ResponseModel
-from dtstat.estimation.response_shape import GRID, curves
+from dtstat.estimation.nonlinear import bspline
+from dtstat.estimation.nonlinear.answer_scale import AnswerScale
+from dtstat.estimation.nonlinear.network_model import NetworkModel
+from dtstat.estimation.nonlinear.response_model import ResponseModel
+from dtstat.estimation.nonlinear.response_shape import GRID, curves
 from dtstat.results.nonlinear import NonlinearFit, answer_reader
 
 LINE = (np.arange(bspline.K) - 9) * bspline.WIDTH  # f(z) = z

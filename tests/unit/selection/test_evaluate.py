@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dtstat.estimation.copula import fit_factors
-from dtstat.estimation.misfit import effective_rows
+from dtstat.estimation.factors.copula import fit_factors
+from dtstat.estimation.factors.misfit import effective_rows
 from dtstat.selection import evaluate
 from dtstat.selection.criteria import INFORMATION
 from dtstat.selection.evaluate import Evaluator, Fitted, Proposal

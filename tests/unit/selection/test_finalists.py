@@ -7,9 +7,9 @@ import pytest
 
 import dtstat as dt
 from dtstat.errors import EstimationError
-from dtstat.estimation import mala
-from dtstat.estimation.copula import latent_correlations
-from dtstat.estimation.nonlinear import Method, answers_log_likelihood
+from dtstat.estimation.factors.copula import latent_correlations
+from dtstat.estimation.nonlinear import mala
+from dtstat.estimation.nonlinear.estimate import Method, answers_log_likelihood
 from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
 from dtstat.selection.finalists import (
     Answers,

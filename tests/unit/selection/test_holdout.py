@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.copula import fit_factors, latent_correlations
-from dtstat.estimation.factor_rows import row_log_likelihoods
-from dtstat.estimation.marginals import learn_marginals
+from dtstat.estimation.factors.copula import fit_factors, latent_correlations
+from dtstat.estimation.factors.marginals import learn_marginals
+from dtstat.estimation.factors.rows import row_log_likelihoods
 from dtstat.selection.evaluate import Evaluator, Proposal
 from dtstat.selection.holdout import HeldOut, cross_validate, folds, split_rows, validate
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.copula import fit_factors, latent_correlations
+from dtstat.estimation.factors.copula import fit_factors, latent_correlations
 from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
 from dtstat.selection.refine import SALIENT, _expected_gains, refine
 from dtstat.selection.search import Outcome, Rules, search_barcode

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.copula import latent_correlations
+from dtstat.estimation.factors.copula import latent_correlations
 from dtstat.selection.criteria import least_loading
 from dtstat.selection.evaluate import Evaluator
 from dtstat.selection.search import Rules, complete, nothing, search_barcode, search_threshold

@@ -1,0 +1,1 @@
+"""Exploratory factor analysis and what goes with it."""

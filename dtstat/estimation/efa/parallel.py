@@ -1,0 +1,209 @@
+"""Parallel analysis: eigenvalues beside those of data without factors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from dtstat.arrays import FloatArray
+from dtstat.dependence.moment import pearson
+from dtstat.estimation.efa.estimate import minres
+from dtstat.progress import Progress, track
+from dtstat.simulation.seeds import streams
+
+_TOLERANCE = 1e-5  # of the one-factor solutions: far below the spread of the eigenvalues
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenvalues:
+    """Eigenvalues of one matrix (p,), or of many (m, p), largest first.
+
+    Attributes
+    ----------
+    factors
+        Of the reduced matrix R − Ψ, Ψ from one minres factor.
+    components
+        Of R itself.
+    """
+
+    factors: FloatArray
+    components: FloatArray
+
+    def __post_init__(self) -> None:
+        self.factors.setflags(write=False)
+        self.components.setflags(write=False)
+
+    def quantile(self, q: float) -> Eigenvalues:
+        """Quantile over the matrices, for each place in the order."""
+        return Eigenvalues(
+            np.quantile(self.factors, q, axis=0), np.quantile(self.components, q, axis=0)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ParallelEigenvalues:
+    """Observed eigenvalues and those of data without factors.
+
+    Attributes
+    ----------
+    observed
+        Of the correlations, (p,) each.
+    simulated
+        Of independent normal items, (n_iter, p) each.
+    resampled
+        Of the data with each item shuffled, (n_iter, p) each; None without the data.
+    quantile
+        Quantile of the reference that an eigenvalue has to exceed.
+    """
+
+    observed: Eigenvalues
+    simulated: Eigenvalues
+    resampled: Eigenvalues | None
+    quantile: float
+
+    @property
+    def n_factors(self) -> int:
+        """Leading factor eigenvalues above the simulated quantile."""
+        reference = self.simulated.quantile(self.quantile)
+        return suggested_number(self.observed.factors, reference.factors)
+
+    @property
+    def n_components(self) -> int:
+        """Leading component eigenvalues above the simulated quantile."""
+        reference = self.simulated.quantile(self.quantile)
+        return suggested_number(self.observed.components, reference.components)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row an eigenvalue, from 1: observed, and the quantiles of the references.
+
+        Columns: factors, simulated_factors, resampled_factors, components, simulated_components,
+        resampled_components; those of resampled data only if there are data.
+        """
+        rows = {"": self.observed, "simulated_": self.simulated.quantile(self.quantile)}
+        if self.resampled is not None:
+            rows["resampled_"] = self.resampled.quantile(self.quantile)
+        columns = {f"{name}factors": values.factors for name, values in rows.items()}
+        columns |= {f"{name}components": values.components for name, values in rows.items()}
+        return pd.DataFrame(columns, index=pd.RangeIndex(1, len(self.observed.factors) + 1))
+
+
+def parallel_eigenvalues(
+    R: FloatArray,
+    n_obs: int,
+    X: FloatArray | None,
+    n_iter: int,
+    quantile: float,
+    seed: int,
+    progress: Progress = None,
+) -> ParallelEigenvalues:
+    """Eigenvalues of R beside ``n_iter`` simulated and, given the data X, resampled matrices."""
+    generators = streams(seed, 2 * n_iter)
+    simulated = simulated_eigenvalues(n_obs, len(R), generators[:n_iter], progress)
+    resampled = None if X is None else resampled_eigenvalues(X, generators[n_iter:], progress)
+    return ParallelEigenvalues(eigenvalues(R), simulated, resampled, quantile)
+
+
+def eigenvalues(R: FloatArray) -> Eigenvalues:
+    """Eigenvalues for factors and for components of a correlation matrix.
+
+    Components: those of R. Factors: those of R − Ψ̂, the correlations with communalities on the
+    diagonal, where Ψ̂ are the uniquenesses of a one-factor minres solution.
+    """
+    psi = minres(R, 1, _TOLERANCE).uniquenesses
+    factors = np.linalg.eigvalsh(R - np.diag(psi))[::-1].astype(np.float64)
+    components = np.linalg.eigvalsh(R)[::-1].astype(np.float64)
+    return Eigenvalues(factors, components)
+
+
+def simulated_eigenvalues(
+    n: int, p: int, generators: Sequence[np.random.Generator], progress: Progress = None
+) -> Eigenvalues:
+    """Eigenvalues for n rows of p independent normal items, one matrix a generator (Horn 1965).
+
+    Parameters
+    ----------
+    n, p
+        Numbers of rows and items.
+    generators
+        One a simulated matrix.
+    progress
+        As in :mod:`dtstat.progress`.
+
+    Notes
+    -----
+    Cost: a one-factor solution a matrix; the rows themselves are not drawn if n > p, for the
+    matrix of their products has a known distribution (see :func:`random_correlations`).
+
+    References
+    ----------
+    Horn, J. L. (1965). A rationale and test for the number of factors in factor analysis.
+    Psychometrika 30, 179–185.
+    """
+    return _collect(lambda rng: random_correlations(n, p, rng), generators, progress, "simulated")
+
+
+def resampled_eigenvalues(
+    X: FloatArray, generators: Sequence[np.random.Generator], progress: Progress = None
+) -> Eigenvalues:
+    """Eigenvalues for the data with each item's answers shuffled (Buja & Eyuboglu 1992).
+
+    Keeps the distribution of every item, gaps included, and destroys what they share.
+
+    Parameters
+    ----------
+    X
+        (n, p) data; NaN is missing.
+    generators
+        One a shuffled matrix.
+    progress
+        As in :mod:`dtstat.progress`.
+
+    References
+    ----------
+    Buja, A. & Eyuboglu, N. (1992). Remarks on parallel analysis. Multivariate Behavioral Research
+    27, 509–540.
+    """
+    items = np.ascontiguousarray(X.T)
+
+    def shuffled(rng: np.random.Generator) -> FloatArray:
+        # A pair that has only one answer in its common rows shares nothing.
+        return np.nan_to_num(pearson(rng.permuted(items, axis=1).T))
+
+    return _collect(shuffled, generators, progress, "resampled")
+
+
+def random_correlations(n: int, p: int, rng: np.random.Generator) -> FloatArray:
+    """Correlations of n rows of p independent normal items.
+
+    The centred products are Wishart with n − 1 degrees of freedom: AA' with A lower triangular,
+    a_ii² ~ χ²(n − i) for i = 1, ..., p, the rest standard normal (Bartlett 1933). With n ≤ p
+    they are computed from rows.
+    """
+    if n <= p:
+        return pearson(rng.normal(size=(n, p)))
+    A = np.tril(rng.normal(size=(p, p)), -1)
+    A[np.diag_indices(p)] = np.sqrt(rng.chisquare(n - 1 - np.arange(p)))
+    A /= np.linalg.norm(A, axis=1, keepdims=True)
+    R: FloatArray = A @ A.T
+    return R
+
+
+def suggested_number(observed: FloatArray, reference: FloatArray) -> int:
+    """Count the leading eigenvalues that exceed the reference, up to the first that does not."""
+    exceeds = observed > reference
+    return int(exceeds.size if exceeds.all() else exceeds.argmin())
+
+
+def _collect(
+    draw: Callable[[np.random.Generator], FloatArray],
+    generators: Sequence[np.random.Generator],
+    progress: Progress,
+    label: str,
+) -> Eigenvalues:
+    found = [eigenvalues(draw(rng)) for rng in track(generators, progress, label)]
+    return Eigenvalues(
+        np.array([one.factors for one in found]), np.array([one.components for one in found])
+    )

@@ -1,0 +1,1 @@
+"""Factor models of a given structure on rank correlations."""

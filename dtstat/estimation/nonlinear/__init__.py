@@ -1,0 +1,1 @@
+"""Factor models with curves: samplers, splines, likelihoods."""

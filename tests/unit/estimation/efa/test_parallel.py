@@ -1,0 +1,155 @@
+"""Parallel analysis."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dtstat.data import as_items, load_dataset
+from dtstat.dependence import DependenceMatrix
+from dtstat.dependence.moment import pearson
+from dtstat.errors import InputError
+from dtstat.estimation.efa.parallel import (
+    eigenvalues,
+    random_correlations,
+    resampled_eigenvalues,
+    simulated_eigenvalues,
+    suggested_number,
+)
+from dtstat.results.parallel import run_parallel_analysis
+from dtstat.simulation.seeds import streams
+
+
+@pytest.fixture(scope="module")
+def nine():
+    return as_items(load_dataset("holzinger_swineford_9"))
+
+
+@pytest.fixture(scope="module")
+def analysis(nine):
+    return run_parallel_analysis(nine, seed=1)
+
+
+def test_eigenvalues_of_one_factor():
+    loading = np.array([0.8, 0.7, 0.6, 0.5])
+    R = np.outer(loading, loading)
+    np.fill_diagonal(R, 1)
+    found = eigenvalues(R)
+    np.testing.assert_allclose(found.factors, [loading @ loading, 0, 0, 0], atol=1e-4)
+    np.testing.assert_allclose(found.components, np.linalg.eigvalsh(R)[::-1], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected"), [([3, 2, 0.5, 2], 2), ([0.5, 2, 2, 2], 0), ([2, 2, 2, 2], 4)]
+)
+def test_counting_stops_at_the_first_that_fails(observed, expected):
+    assert suggested_number(np.array(observed, dtype=float), np.ones(4)) == expected
+
+
+def test_drawn_correlations_have_the_distribution_of_those_of_rows():
+    """Bartlett's decomposition beside plain rows: mean, spread and largest eigenvalue."""
+    n, p, draws = 30, 6, 4000
+    upper = np.triu_indices(p, 1)
+    fast = [random_correlations(n, p, rng) for rng in streams(1, draws)]
+    plain = [pearson(rng.normal(size=(n, p))) for rng in streams(2, draws)]
+    a, b = (np.array([R[upper] for R in drawn]) for drawn in (fast, plain))
+    # var r = 1 / (n − 1) exactly; 4 standard errors over 15 × 4000 draws, pairs nearly independent
+    assert abs(a.mean()) < 4 / np.sqrt((n - 1) * a.size)
+    assert a.var() == pytest.approx(1 / (n - 1), rel=4 * np.sqrt(2 / a.size))
+    tops = [np.array([np.linalg.eigvalsh(R)[-1] for R in drawn]) for drawn in (fast, plain)]
+    error = np.sqrt(sum(top.var() for top in tops) / draws)
+    assert abs(tops[0].mean() - tops[1].mean()) < 4 * error
+    np.testing.assert_allclose(np.array(fast).diagonal(axis1=1, axis2=2), 1, atol=1e-12)
+    assert a.shape == b.shape
+
+
+def test_fewer_rows_than_items_can_be_simulated():
+    R = random_correlations(5, 8, np.random.default_rng(0))
+    assert np.linalg.matrix_rank(R) == 4
+    np.testing.assert_allclose(np.diag(R), 1)
+
+
+def test_resampling_destroys_what_items_share_and_keeps_gaps(nine):
+    X = nine.values.copy()
+    X[:30, 0] = np.nan
+    before = X.copy()
+    found = resampled_eigenvalues(X, streams(0, 10))
+    np.testing.assert_array_equal(X, before)
+    simulated = simulated_eigenvalues(301, 9, streams(1, 10))
+    assert found.components.shape == (10, 9)
+    # both are pure noise of 301 rows: largest eigenvalue near 1.27 with spread .05, observed 3.2
+    assert abs(found.components[:, 0].mean() - simulated.components[:, 0].mean()) < 0.1
+
+
+def test_the_nine_tests_have_three_factors(analysis):
+    assert (analysis.n_factors, analysis.n_components) == (3, 3)
+
+
+def test_the_same_seed_gives_the_same(nine, analysis):
+    again = run_parallel_analysis(nine, seed=1)
+    np.testing.assert_array_equal(again.to_frame(), analysis.to_frame())
+    other = run_parallel_analysis(nine, seed=2)
+    assert not np.array_equal(other.simulated.factors, analysis.simulated.factors)
+
+
+def test_a_fresh_seed_is_told(nine):
+    first = run_parallel_analysis(nine, n_iter=2)
+    again = run_parallel_analysis(nine, n_iter=2, seed=first.seed)
+    np.testing.assert_array_equal(again.to_frame(), first.to_frame())
+
+
+def test_noise_rarely_has_factors():
+    """Noise exceeds the .95 quantile in 5% of data sets; 4 standard errors of 200 and 200."""
+    reference = simulated_eigenvalues(200, 8, streams(1, 200)).quantile(0.95)
+    noise = simulated_eigenvalues(200, 8, streams(2, 200))
+    highest = 0.05 + 4 * np.sqrt(0.05 * 0.95 * 2 / 200)
+    for observed, limit in [
+        (noise.factors, reference.factors),
+        (noise.components, reference.components),
+    ]:
+        found = [suggested_number(values, limit) for values in observed]
+        assert 0 < np.count_nonzero(found) / 200 < highest
+
+
+def test_a_larger_quantile_never_finds_more(analysis):
+    counts = [replace(analysis, quantile=q).n_factors for q in (0.0, 0.5, 0.95)]
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_frame_and_summary(analysis):
+    frame = analysis.to_frame()
+    assert list(frame.columns) == [
+        *("factors", "simulated_factors", "resampled_factors"),
+        *("components", "simulated_components", "resampled_components"),
+    ]
+    assert frame.index.tolist() == list(range(1, 10))
+    expected = np.quantile(analysis.simulated.factors, 0.95, axis=0)
+    np.testing.assert_array_equal(frame["simulated_factors"], expected)
+    text = analysis.summary(max_rows=4).to_text()
+    assert "3 factors, 3 components" in text
+    assert "seed 1" in text
+    assert len(analysis.summary(max_rows=4).tables[0].rows) == 4
+
+
+def test_a_matrix_needs_rows_and_has_nothing_to_resample(nine):
+    R = pearson(nine.values)
+    with pytest.raises(InputError, match="`n_obs` must be given"):
+        run_parallel_analysis(DependenceMatrix.from_matrix(R), seed=1)
+    found = run_parallel_analysis(DependenceMatrix.from_matrix(R), n_obs=301, seed=1)
+    assert found.resampled is None
+    assert "resampled_factors" not in found.to_frame()
+    assert found.n_factors == 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"), [({"n_iter": 1}, "n_iter"), ({"quantile": 95}, "quantile")]
+)
+def test_impossible_arguments_are_refused(nine, wrong, name):
+    with pytest.raises(InputError, match=f"`{name}` must be"):
+        run_parallel_analysis(nine, **wrong)
+
+
+def test_progress_is_reported(nine):
+    calls = []
+    run_parallel_analysis(nine, n_iter=3, seed=1, progress=lambda done, all_: calls.append(done))
+    assert calls == [1, 2, 3, 1, 2, 3]
