@@ -10,7 +10,6 @@ from dtstat.arrays import FloatArray
 from dtstat.estimation.nonlinear.network_model import NetworkModel
 
 LEAST_NOISE = 1e-3  # of an item's variance, which is 1
-LEAST_EIGENVALUE = 0.02  # of Φ
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +42,6 @@ class NetworkEstimate:
     def seconds_per_iteration(self) -> float:
         """Time of an iteration, with its share of what came before and after."""
         return self.seconds / max(self.iterations, 1)
-
-
-def correlations(moments: FloatArray) -> FloatArray:
-    """Correlation matrix of second moments, with eigenvalues of .02 or more."""
-    scale = np.sqrt(moments.diagonal())
-    values, vectors = np.linalg.eigh(moments / np.outer(scale, scale))
-    Phi = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
-    scale = np.sqrt(Phi.diagonal())
-    found: FloatArray = Phi / np.outer(scale, scale)
-    return found
 
 
 def residual_variances(model: NetworkModel, X: FloatArray, Z: FloatArray) -> FloatArray:

@@ -19,12 +19,12 @@ from dtstat.estimation.neural.backend import torch
 from dtstat.estimation.neural.estimate import (
     LEAST_NOISE,
     NetworkEstimate,
-    correlations,
     residual_variances,
 )
 from dtstat.estimation.neural.network import Adam, MaskedNetwork, generator_from, tensor
 from dtstat.estimation.neural.schedule import FAST, Schedule
 from dtstat.estimation.nonlinear import mala
+from dtstat.estimation.nonlinear.correlations import correlations
 from dtstat.estimation.nonlinear.network_model import NetworkModel
 from dtstat.estimation.nonlinear.posterior import posterior_covariance
 from dtstat.progress import Progress, track

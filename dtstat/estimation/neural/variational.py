@@ -26,7 +26,7 @@ import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.estimation.neural.backend import torch
-from dtstat.estimation.neural.estimate import LEAST_NOISE, NetworkEstimate, correlations
+from dtstat.estimation.neural.estimate import LEAST_NOISE, NetworkEstimate
 from dtstat.estimation.neural.network import (
     WIDTH,
     Adam,
@@ -37,6 +37,7 @@ from dtstat.estimation.neural.network import (
 )
 from dtstat.estimation.neural.schedule import falling
 from dtstat.estimation.nonlinear import mala
+from dtstat.estimation.nonlinear.correlations import correlations
 from dtstat.estimation.nonlinear.posterior import posterior_covariance
 from dtstat.progress import Progress, track
 

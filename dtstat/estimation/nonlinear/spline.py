@@ -40,6 +40,7 @@ import numpy as np
 from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.errors import EstimationError, EstimationWarning
 from dtstat.estimation.nonlinear import bspline, mala, ratings
+from dtstat.estimation.nonlinear.correlations import correlations
 from dtstat.estimation.nonlinear.posterior import posterior_covariance
 from dtstat.estimation.nonlinear.response_kernels import normal_equations, underlying
 from dtstat.estimation.nonlinear.response_model import ResponseModel
@@ -50,7 +51,6 @@ _MOVES = 5  # of MALA between two M-steps, one of them short
 _SETTLING = 20  # steps with γ = 1
 _PHI_FROM = 10  # step at which Φ begins to move: curves must have learnt something
 _LEAST_NOISE = 1e-3  # of an item's variance
-_LEAST_EIGENVALUE = 0.02  # of Φ
 _RIDGE = 1e-6  # relative; constants of several parents of an item are one
 _SMOOTHING = (1e-3, 1e7)
 # Second differences of .1 of an item's standard deviation. With less smoothing at first the few
@@ -288,19 +288,7 @@ class _Fit:
     def _correlations(self, Z: FloatArray, gamma: float) -> FloatArray:
         moments = Z.T @ Z / len(Z)
         self.moments = moments if gamma == 1.0 else self.moments + gamma * (moments - self.moments)
-        return _distinct(self.moments)
-
-
-def _distinct(moments: FloatArray) -> FloatArray:
-    """Correlations of factors, with eigenvalues raised so that no two factors are the same."""
-    scale = np.sqrt(moments.diagonal())
-    values, vectors = np.linalg.eigh(moments / np.outer(scale, scale))
-    Phi = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
-    scale = np.sqrt(Phi.diagonal())
-    correlations: FloatArray = Phi / np.outer(scale, scale)
-    correlations = (correlations + correlations.T) / 2
-    np.fill_diagonal(correlations, 1.0)
-    return correlations
+        return correlations(self.moments)
 
 
 def _standardised(Z: FloatArray) -> FloatArray:
@@ -331,5 +319,5 @@ def _start(
         noise=np.where(rated, 1.0, np.where(covered, variance / 2, variance)),
         thresholds=thresholds,
         n_thresholds=m,
-        factor_correlations=_distinct(Phi),
+        factor_correlations=correlations(Phi),
     )
