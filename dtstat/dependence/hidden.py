@@ -51,7 +51,9 @@ def hidden_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
     seen = (~np.isnan(X)).astype(float)
     counts = np.maximum(seen.T @ seen, 1.0)
     i, j = np.triu_indices(p, 1)
-    C = np.einsum("ina,jnb->ijab", F, F, optimize=True)[i, j] / counts[i, j][:, None, None]
+    flat = F.transpose(0, 2, 1).reshape(p * _ORDER, -1)
+    products = (flat @ flat.T).reshape(p, _ORDER, p, _ORDER).transpose(0, 2, 1, 3)
+    C = products[i, j] / counts[i, j][:, None, None]
     best = np.minimum(np.linalg.svd(C, compute_uv=False)[:, 0], 1.0)
     rank = np.abs(C[:, 0, 0])
     limit = _CHANCE + 2 * math.log(max(len(i) / _PAIRS, 1.0))
