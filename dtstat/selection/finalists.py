@@ -48,7 +48,7 @@ class Curves:
     method
         The estimator.
     likelihood, draws
-        How likelihoods are estimated, and from how many draws a row.
+        How likelihoods of held-out rows are estimated, and from how many draws a row.
     seed
         Of all random numbers.
     n_jobs

@@ -79,14 +79,13 @@ def answers_log_likelihood(
     rng: np.random.Generator,
     method: str = "importance",
     draws: int = 100,
-    start: FloatArray | None = None,
 ) -> LogLikelihood:
     """Estimate the log-likelihood of rows of answers, each on the item's own scale.
 
     Arguments as in :func:`dtstat.estimation.nonlinear.likelihood.log_likelihood`.
     """
     coded = scale.encode(X)
-    found = log_likelihood(model, coded, rng, method, draws, start)
+    found = log_likelihood(model, coded, rng, method, draws)
     return LogLikelihood(found.rows + (~np.isnan(coded)) @ scale.log_jacobian, found.variances)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from dtstat import checks
 from dtstat.arrays import FloatArray
-from dtstat.estimation.nonlinear.posterior import JointModel, posterior_draws, propose
+from dtstat.estimation.nonlinear.posterior import JointModel, log_sum, posterior_draws, propose
 
 METHODS = ("importance", "quadrature", "split", "reciprocal")
 _NODES, _SPAN = 33, 4.5  # nodes no further apart than a posterior of standard deviation .2 allows
@@ -116,7 +116,7 @@ def _quadrature(model: JointModel, X: FloatArray) -> LogLikelihood:
     total = np.full(len(X), -np.inf)
     for nodes in _batches(axis, d):
         Z = np.broadcast_to(nodes[:, None, :], (len(nodes), len(X), d))
-        total = np.logaddexp(total, _log_sum(_joint(model, Z, X)))
+        total = np.logaddexp(total, log_sum(_joint(model, Z, X)))
     return LogLikelihood(total + d * math.log(axis[1] - axis[0]), np.zeros(len(X)))
 
 
@@ -154,7 +154,7 @@ def posterior_moments(
         proposal = propose(model, X[rows])
         Z = proposal.draw(rng, draws, same=True)
         log_w = _joint(model, Z, X[rows]) - proposal.log_density(Z)
-        share = np.exp(log_w - _log_sum(log_w))
+        share = np.exp(log_w - log_sum(log_w))
         mean[rows] = np.einsum("mn,mnj->nj", share, Z)
         square[rows] = np.einsum("mn,mnj->nj", share, (Z - mean[rows]) ** 2)
     return mean, np.sqrt(square)
@@ -201,7 +201,7 @@ def _mean_of(log_w: FloatArray) -> LogLikelihood:
     E[log of a mean] falls short by half the relative variance of the mean.
     """
     m = len(log_w)
-    total = _log_sum(log_w)
+    total = log_sum(log_w)
     share = np.exp(log_w - total)
     variance = ((share**2).sum(axis=0) - 1 / m) * m / (m - 1)
     return LogLikelihood(total - math.log(m) + variance / 2, variance)
@@ -209,9 +209,3 @@ def _mean_of(log_w: FloatArray) -> LogLikelihood:
 
 def _inverse_of(mean: LogLikelihood) -> LogLikelihood:
     return LogLikelihood(-mean.rows, mean.variances)
-
-
-def _log_sum(values: FloatArray) -> FloatArray:
-    top = values.max(axis=0)
-    total: FloatArray = top + np.log(np.exp(values - top).sum(axis=0))
-    return total

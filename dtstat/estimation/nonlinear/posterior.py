@@ -157,7 +157,7 @@ def propose(model: JointModel, X: FloatArray) -> Proposal:
     wide = np.linalg.cholesky(model.factor_correlations)
     log_masses = np.array([log_mass for _, _, log_mass in peaks])
     guard = np.full((1, len(X)), math.log(_GUARD))
-    log_weights = log_masses - _log_sum(log_masses) + math.log1p(-_GUARD)
+    log_weights = log_masses - log_sum(log_masses) + math.log1p(-_GUARD)
     return Proposal(
         np.array([*(mode for mode, _, _ in peaks), np.zeros_like(first)]),
         np.array([*(root for _, root, _ in peaks), np.broadcast_to(wide, peaks[0][1].shape)]),
@@ -199,7 +199,8 @@ def _log_t(u: FloatArray) -> FloatArray:
     return density
 
 
-def _log_sum(values: FloatArray) -> FloatArray:
+def log_sum(values: FloatArray) -> FloatArray:
+    """Log of the sum of exponentials over the first axis."""
     top = values.max(axis=0)
     total: FloatArray = top + np.log(np.exp(values - top).sum(axis=0))
     return total
