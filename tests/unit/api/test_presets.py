@@ -137,9 +137,9 @@ def methods(monkeypatch):
     seen = []
     real = finalists.answers_log_likelihood
 
-    def watched(model, scale, X, rng, method="importance", draws=100, start=None):
+    def watched(model, scale, X, rng, method="importance", draws=100):
         seen.append((len(X), method, draws))
-        return real(model, scale, X, rng, method, draws, start)
+        return real(model, scale, X, rng, method, draws)
 
     monkeypatch.setattr(finalists, "answers_log_likelihood", watched)
     return seen
