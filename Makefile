@@ -31,6 +31,7 @@ bench: $(VENV)/.dev r-packages  ## speed and correctness beside the peers, as ra
 	$(ONE_CORE) $(PY) -m benchmarks
 	$(ONE_CORE) $(PY) -m benchmarks.choice
 	$(ONE_CORE) $(PY) -m benchmarks.curves
+	$(ONE_CORE) $(PY) -m benchmarks.trust
 
 docs: $(VENV)/.dev  ## run the examples of README and vignettes; refresh what they show
 	$(ONE_CORE) $(PY) tools/refresh_docs.py

@@ -10,13 +10,17 @@ from dtstat.api import (
     bartlett_test,
     cfa,
     dependence,
+    diagnose,
     efa,
     fit,
     items,
     kmo,
+    margin,
     parallel_analysis,
+    plan,
     sem,
     solution_path,
+    stability,
 )
 from dtstat.data import ItemData, datasets, load_dataset, read_survey
 from dtstat.dependence import DependenceMatrix, measures
@@ -31,7 +35,17 @@ from dtstat.errors import (
 )
 from dtstat.estimation.efa.congruence import SolutionComparison, compare_solutions
 from dtstat.estimation.sem.syntax import ModelSyntaxError
-from dtstat.results import CFAFit, DTFit, EFAFit, ParallelAnalysis, SolutionPath, load
+from dtstat.results import (
+    CFAFit,
+    Diagnosis,
+    DTFit,
+    EFAFit,
+    ParallelAnalysis,
+    SolutionPath,
+    Stability,
+    SurveyPlan,
+    load,
+)
 from dtstat.simulation import Simulation, simulate
 from dtstat.structure import (
     Barcode,
@@ -41,10 +55,22 @@ from dtstat.structure import (
     compare,
     independent_maximal_cliques,
 )
+from dtstat.theory.bounds import Bound, bounds
+from dtstat.theory.margin import Margin
+from dtstat.theory.planning import (
+    error_bound,
+    max_items,
+    min_margin,
+    sample_size,
+    sample_size_table,
+)
+from dtstat.theory.survey import SurveyDesign, survey_design
+from dtstat.theory.unique_child import ucc_probability
 from dtstat.version import __version__ as __version__
 
 __all__ = [
     "Barcode",
+    "Bound",
     "CFAFit",
     "Candidate",
     "Comparison",
@@ -53,35 +79,52 @@ __all__ = [
     "DTWarning",
     "DataWarning",
     "DependenceMatrix",
+    "Diagnosis",
     "EFAFit",
     "EstimationError",
     "EstimationWarning",
     "InputError",
     "ItemData",
+    "Margin",
     "MissingExtraError",
     "ModelSyntaxError",
     "ParallelAnalysis",
     "Simulation",
     "SolutionComparison",
     "SolutionPath",
+    "Stability",
     "Structure",
+    "SurveyDesign",
+    "SurveyPlan",
     "bartlett_test",
+    "bounds",
     "cfa",
     "compare",
     "compare_solutions",
     "datasets",
     "dependence",
+    "diagnose",
     "efa",
+    "error_bound",
     "fit",
     "independent_maximal_cliques",
     "items",
     "kmo",
     "load",
     "load_dataset",
+    "margin",
+    "max_items",
     "measures",
+    "min_margin",
     "parallel_analysis",
+    "plan",
     "read_survey",
+    "sample_size",
+    "sample_size_table",
     "sem",
     "simulate",
     "solution_path",
+    "stability",
+    "survey_design",
+    "ucc_probability",
 ]

@@ -39,6 +39,22 @@ def unit_interval(name: str, value: object, advice: str) -> float:
     return number
 
 
+def positive_unit(name: str, value: object, advice: str) -> float:
+    """Return ``value`` as a float if 0 < value ≤ 1."""
+    number = _real(value)
+    if not 0 < number <= 1:
+        raise refusal(name, "a number in (0, 1]", value, advice)
+    return number
+
+
+def open_unit(name: str, value: object, advice: str) -> float:
+    """Return ``value`` as a float if 0 < value < 1."""
+    number = _real(value)
+    if not 0 < number < 1:
+        raise refusal(name, "a number in (0, 1)", value, advice)
+    return number
+
+
 def proportion(name: str, value: object, advice: str) -> float:
     """Return ``value`` as a float if 0 ≤ value < 1."""
     number = _real(value)

@@ -3,16 +3,22 @@
 from dtstat.api.fit import fit
 from dtstat.api.models import bartlett_test, cfa, efa, kmo, parallel_analysis, sem
 from dtstat.api.path import dependence, items, solution_path
+from dtstat.api.plan import plan
+from dtstat.api.trust import diagnose, margin, stability
 
 __all__ = [
     "bartlett_test",
     "cfa",
     "dependence",
+    "diagnose",
     "efa",
     "fit",
     "items",
     "kmo",
+    "margin",
     "parallel_analysis",
+    "plan",
     "sem",
     "solution_path",
+    "stability",
 ]

@@ -215,12 +215,12 @@ def _fit_items(data: Data, structure: Structure | None, call: FitCall, work: Wor
     if structure is None:
         items = as_items(data)
     else:
-        items = _picked(data, structure.item_names)
+        items = picked(data, structure.item_names)
         work = replace(work, given=by_first_item(structure.support))
     return (fit_curves if call.estimator in NONLINEAR else fit_items)(items, call, work)
 
 
-def _picked(data: Data, names: tuple[str, ...]) -> ItemData:
+def picked(data: Data, names: tuple[str, ...]) -> ItemData:
     """Answers to some items; other columns may hold anything."""
     if isinstance(data, str | os.PathLike):
         data = read_survey(data)

@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from dtstat.cli.diagnose import diagnose
 from dtstat.cli.fit import fit
 from dtstat.cli.lists import datasets, measures
 from dtstat.cli.models import cfa
 from dtstat.cli.path import path
+from dtstat.cli.plan import plan
 from dtstat.cli.simulate import simulate
 from dtstat.cli.study import study
 from dtstat.errors import DTError, DTWarning
@@ -25,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (fit, path, cfa, simulate, measures, datasets):
+for command in (fit, path, diagnose, plan, cfa, simulate, measures, datasets):
     app.command()(command)
 app.add_typer(study)
 

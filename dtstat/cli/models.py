@@ -11,7 +11,6 @@ import typer
 import dtstat
 from dtstat.cli import options
 from dtstat.cli.output import check_writable, plain, write_json
-from dtstat.errors import InputError
 
 
 def cfa(
@@ -58,7 +57,7 @@ def cfa(
     Example: dtstat cfa holzinger_swineford_9 --model "speed =~ x7 + x8 + x9"
     """
     check_writable(csv, json_file)
-    text = _model_text(model)
+    text = options.model_text(model)
     fit = dtstat.cfa(
         options.answers(file, columns, missing_codes),
         text,
@@ -80,23 +79,6 @@ def cfa(
             **asdict(fit.call),
         }
         write_json(json_file, call, _as_json(fit))
-
-
-def _model_text(model: str) -> str:
-    """Text of a model: that of a file, or what was given if it looks like a model."""
-    try:
-        if Path(model).is_file():
-            return Path(model).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        if "~" not in model:
-            raise InputError(f"Cannot read the model '{model}': {error}.", "model") from None
-    if "~" in model:
-        return model
-    raise InputError(
-        f"`model` must be a file or a model text; got '{model}', which is neither. A model text "
-        "reads: 'f =~ x1 + x2 + x3'.",
-        "model",
-    )
 
 
 def _as_json(fit: dtstat.CFAFit) -> dict[str, object]:

@@ -117,3 +117,20 @@ def parse_thresholds(text: str) -> Thresholds:
             f"got '{text}'.",
             "thresholds",
         ) from None
+
+
+def model_text(model: str) -> str:
+    """Text of a model: that of a file, or what was given if it looks like a model."""
+    try:
+        if Path(model).is_file():
+            return Path(model).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        if "~" not in model:
+            raise InputError(f"Cannot read the model '{model}': {error}.", "model") from None
+    if "~" in model:
+        return model
+    raise InputError(
+        f"`model` must be a file or a model text; got '{model}', which is neither. A model text "
+        "reads: 'f =~ x1 + x2 + x3'.",
+        "model",
+    )

@@ -34,6 +34,11 @@ class HiddenPair:
     any_correlation: float
     rank_correlation: float
 
+    @property
+    def excess(self) -> float:
+        """By how much the one exceeds the other."""
+        return self.any_correlation - self.rank_correlation
+
 
 def hidden_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
     """Pairs whose dependence rank correlations miss, the clearest first.
@@ -43,6 +48,17 @@ def hidden_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
     X
         (n, p) answers, NaN if missing; no column constant. With more than 300 items nothing is
         looked for.
+    """
+    return tuple(pair for pair in exceeding_pairs(X) if pair.excess > _GAP)
+
+
+def exceeding_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
+    """Pairs that depend on each other by more than ranks show, and by more than chance explains.
+
+    Parameters
+    ----------
+    X
+        As in :func:`hidden_pairs`.
     """
     p = X.shape[1]
     if p > _MOST_ITEMS:
@@ -57,7 +73,7 @@ def hidden_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
     best = np.minimum(np.linalg.svd(C, compute_uv=False)[:, 0], 1.0)
     rank = np.abs(C[:, 0, 0])
     limit = _CHANCE + 2 * math.log(max(len(i) / _PAIRS, 1.0))
-    found = (best - rank > _GAP) & (counts[i, j] * (best**2 - rank**2) > limit)
+    found = counts[i, j] * (best**2 - rank**2) > limit
     order = np.flatnonzero(found)[np.argsort((rank - best)[found], kind="stable")]
     return tuple(HiddenPair(int(i[k]), int(j[k]), float(best[k]), float(rank[k])) for k in order)
 

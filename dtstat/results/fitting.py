@@ -34,7 +34,7 @@ from dtstat.results.fit_call import FitCall, SampleFacts
 from dtstat.results.nonlinear import NonlinearFit
 from dtstat.selection.choose import GIVEN, Contender, contenders, explanation, ranking
 from dtstat.selection.criteria import CRITERIA, HELD_OUT
-from dtstat.selection.evaluate import Evaluator, Proposal
+from dtstat.selection.evaluate import Evaluator, FitModel, Proposal
 from dtstat.selection.holdout import HeldOut, Learn, cross_validate, folds, split_rows, validate
 from dtstat.selection.refine import refine
 from dtstat.selection.search import (
@@ -192,7 +192,7 @@ def fit_matrix(matrix: DependenceMatrix, n_obs: int | None, call: FitCall, work:
         )
     rows = checks.integer("n_obs", n, _FEWEST_ROWS, "It is the number of rows behind the matrix.")
     known = replace(matrix, n_obs=rows)
-    n = rows if n_obs is not None else _typical_rows(known)
+    n = rows if n_obs is not None else typical_rows(known)
     latent = latent_correlations(known)
     problem = Input(known, latent, latent.R, n)
     evaluator, outcome = search(problem, call, work)
@@ -243,10 +243,10 @@ def prepare(items: ItemData, call: FitCall, work: Work) -> Input:
     latent = latent_correlations(fitted)
     any_dependence = call.estimator in NONLINEAR and matrix.measure not in BRIDGES
     screened = raised(np.abs(matrix.values)) if any_dependence else latent.R
-    return Input(matrix, latent, screened, _typical_rows(matrix))
+    return Input(matrix, latent, screened, typical_rows(matrix))
 
 
-def _typical_rows(matrix: DependenceMatrix) -> int:
+def typical_rows(matrix: DependenceMatrix) -> int:
     """Rows behind an entry: their harmonic mean, since variances go with 1/n."""
     if matrix.pairwise_n is None:
         return cast(int, matrix.n_obs)
@@ -254,7 +254,9 @@ def _typical_rows(matrix: DependenceMatrix) -> int:
     return round(float(counts.size / np.sum(1.0 / counts)))
 
 
-def search(problem: Input, call: FitCall, work: Work) -> tuple[Evaluator, Outcome]:
+def search(
+    problem: Input, call: FitCall, work: Work, fit: FitModel = fit_factors
+) -> tuple[Evaluator, Outcome]:
     """Propose, fit and compare structures; held-out criteria choose among what ebic proposes."""
     rules = Rules(
         "ebic" if call.criterion in HELD_OUT else call.criterion,
@@ -262,7 +264,7 @@ def search(problem: Input, call: FitCall, work: Work) -> tuple[Evaluator, Outcom
         call.uncovered == "attach",
         call.misfit == "estimated",
     )
-    evaluator = Evaluator(problem.screened, problem.n)
+    evaluator = Evaluator(problem.screened, problem.n, fit)
     if work.given is not None:
         return evaluator, assess(evaluator, Proposal(work.given, GIVEN), rules)
     bars = barcode(problem.dependence.values, problem.dependence.names, call.min_children)

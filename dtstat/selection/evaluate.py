@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,8 @@ from dtstat.estimation.efa.estimate import maximum_likelihood
 from dtstat.estimation.factors.copula import FactorEstimate, fit_factors
 from dtstat.estimation.factors.misfit import effective_rows
 from dtstat.selection.criteria import information
+
+FitModel = Callable[..., FactorEstimate]
 
 _MOST_STEPS = 300  # candidates that are still creeping then have factors that coincide
 _SINGULAR = 1e-8
@@ -105,10 +108,12 @@ class Evaluator:
         (p, p) latent correlations.
     n_obs
         Rows behind them.
+    fit
+        Function of correlations, rows and support that fits a model.
     """
 
-    def __init__(self, R: FloatArray, n_obs: int) -> None:
-        self.R, self.n_obs = R, n_obs
+    def __init__(self, R: FloatArray, n_obs: int, fit: FitModel = fit_factors) -> None:
+        self.R, self.n_obs, self._fit_model = R, n_obs, fit
         self.strength = np.abs(R)
         self._fitted: dict[frozenset[bytes], Fitted] = {}
         self._exploratory: dict[int, float] = {}
@@ -129,7 +134,9 @@ class Evaluator:
         """Fit a structure, or return the fit it had."""
         key = proposal.key
         if key not in self._fitted:
-            estimate = fit_factors(self.R, self.n_obs, proposal.support, max_iterations=_MOST_STEPS)
+            estimate = self._fit_model(
+                self.R, self.n_obs, proposal.support, max_iterations=_MOST_STEPS
+            )
             self._fitted[key] = Fitted(proposal, estimate.log_likelihood, self.n_obs, estimate)
         return self._fitted[key]
 
@@ -155,7 +162,7 @@ class Evaluator:
         key = items.tobytes() + np.packbits(support).tobytes(), support.shape[1]
         if key not in self._blocks:
             block = self.R[np.ix_(items, items)]
-            estimate = fit_factors(block, self.n_obs, support, max_iterations=_MOST_STEPS)
+            estimate = self._fit_model(block, self.n_obs, support, max_iterations=_MOST_STEPS)
             self._blocks[key] = estimate.log_likelihood / self.n_obs
         return self._blocks[key]
 

@@ -213,17 +213,40 @@ def fit_factors(
     likelihood = FactorLikelihood(R, support if d else np.zeros((p, 1), dtype=bool))
     found = maximise(likelihood, tolerance / n_obs, max_iterations)
     L, T, log_psi = likelihood.unpack(found.theta)
+    return as_estimate(
+        L[:, :d],
+        T[:d, :d],
+        np.exp(log_psi),
+        found.value,
+        n_obs,
+        int(support.sum()),
+        found.converged,
+        found.iterations,
+    )
+
+
+def as_estimate(
+    L: FloatArray,
+    T: FloatArray,
+    psi: FloatArray,
+    value: float,
+    n_obs: int,
+    n_loadings: int,
+    converged: bool,
+    iterations: int,
+) -> FactorEstimate:
+    """Bring factors to variance 1 and a positive sum of loadings; `value` is per row, less 2π."""
+    p, d = L.shape
     Phi = T @ T.T
-    # Factors of variance 1, and positive in the sum of their loadings.
     scale = np.sqrt(Phi.diagonal()) * np.where(L.sum(axis=0) < 0, -1.0, 1.0)
-    Phi /= np.outer(scale, scale)
-    np.fill_diagonal(Phi, 1.0)
+    Phi /= scale[:, None] * scale
+    Phi.flat[:: d + 1] = 1.0
     return FactorEstimate(
-        loadings=(L * scale + 0.0)[:, :d],  # no -0.0 where there is no loading
-        factor_correlations=Phi[:d, :d],
-        uniquenesses=np.exp(log_psi),
-        log_likelihood=n_obs * (found.value - p / 2 * math.log(2 * math.pi)),
-        n_parameters=int(support.sum()) + p + d * (d - 1) // 2,
-        converged=found.converged,
-        n_iterations=found.iterations,
+        loadings=L * scale + 0.0,  # no -0.0 where there is no loading
+        factor_correlations=Phi,
+        uniquenesses=psi,
+        log_likelihood=n_obs * (value - p / 2 * math.log(2 * math.pi)),
+        n_parameters=n_loadings + p + d * (d - 1) // 2,
+        converged=converged,
+        n_iterations=iterations,
     )

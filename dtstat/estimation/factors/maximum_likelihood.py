@@ -25,14 +25,14 @@ import numpy as np
 from dtstat.arrays import BoolArray, FloatArray
 
 LEAST_UNIQUENESS = 1e-3  # keeps an item from being explained without error (Heywood case)
-_EM_STEPS = 30  # after so many EM is on a ridge
-_MEMORY = 8  # earlier steps that an accelerated one is made from
-_CORRECTIONS = 20  # the same of L-BFGS-B
-_CALM = 2  # steps in a row that must gain nothing: a single one may be a stumble
-_RIDGE = 1e-9  # relative; keeps apart factors that become one, and steps that repeat one another
-_POWER_ITERATIONS = 4
-_DAMPING = 0.7  # of the correlations the factors start with
-_NOTHING = 1e-9  # stands for the length of a factor that has no items
+EM_STEPS = 30  # after so many EM is on a ridge
+MEMORY = 8  # earlier steps that an accelerated one is made from
+CORRECTIONS = 20  # the same of L-BFGS-B
+CALM = 2  # steps in a row that must gain nothing: a single one may be a stumble
+RIDGE = 1e-9  # relative; keeps apart factors that become one, and steps that repeat one another
+POWER_ITERATIONS = 4
+DAMPING = 0.7  # of the correlations the factors start with
+NOTHING = 1e-9  # stands for the length of a factor that has no items
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ class FactorLikelihood:
         from scipy.linalg.lapack import dpotrf
 
         C_zz = moments.C_zz.copy()
-        C_zz.flat[:: self.d + 1] *= 1 + _RIDGE
+        C_zz.flat[:: self.d + 1] *= 1 + RIDGE
         self.with_dummies[: self.d, : self.d] = C_zz
         M = self.with_dummies.take(self.pairs)
         c = np.zeros(M.shape[:2])
@@ -176,15 +176,15 @@ class FactorLikelihood:
         """
         R, A = self.R, self.support.astype(float)
         v = A * R[:, (A * (np.abs(R) @ A)).argmax(axis=0)]
-        for _ in range(_POWER_ITERATIONS):
+        for _ in range(POWER_ITERATIONS):
             v = A * (R @ v)
-            v /= np.sqrt(np.maximum((v**2).sum(axis=0), _NOTHING))
+            v /= np.sqrt(np.maximum((v**2).sum(axis=0), NOTHING))
         S = v.T @ R @ v
         off_diagonal = S.diagonal() - self.variances @ v**2
         c = np.sqrt(np.clip(off_diagonal / np.maximum(1 - (v**4).sum(axis=0), 0.1), 0.1, None))
         L = np.clip(c * v, -0.9, 0.9) / np.maximum(A.sum(axis=1, keepdims=True), 1)
-        scale = np.sqrt(np.maximum(S.diagonal(), _NOTHING))
-        Phi = _DAMPING * S / np.outer(scale, scale)
+        scale = np.sqrt(np.maximum(S.diagonal(), NOTHING))
+        Phi = DAMPING * S / np.outer(scale, scale)
         np.fill_diagonal(Phi, 1.0)
         psi = np.maximum(self.variances - ((L @ Phi) * L).sum(axis=1), 0.1 * self.variances)
         T = np.linalg.cholesky(Phi)
@@ -213,7 +213,7 @@ def maximise(likelihood: FactorLikelihood, least_gain: float, most: int) -> Summ
     most
         Most steps.
     """
-    found = accelerated_em(likelihood, least_gain, min(most, _EM_STEPS))
+    found = accelerated_em(likelihood, least_gain, min(most, EM_STEPS))
     left = most - found.iterations
     return found if found.converged or not left else _climb(likelihood, found, least_gain, left)
 
@@ -230,23 +230,23 @@ def accelerated_em(likelihood: FactorLikelihood, least_gain: float, most: int) -
     theta = likelihood.start()
     value, moments = likelihood.evaluate(theta)
     ahead = likelihood.em_step(moments)
-    d_theta, d_f = np.empty((2, _MEMORY, theta.size))
+    d_theta, d_f = np.empty((2, MEMORY, theta.size))
     remembered = calm = iterations = 0
-    while calm < _CALM and iterations < most:
-        k = min(remembered, _MEMORY)
+    while calm < CALM and iterations < most:
+        k = min(remembered, MEMORY)
         proposal = _accelerated(ahead, ahead - theta, d_theta[:k], d_f[:k])
         new_value, moments = likelihood.evaluate(proposal)
         if not new_value >= value and remembered:
             remembered, proposal = 0, ahead
             new_value, moments = likelihood.evaluate(proposal)
         new_ahead = likelihood.em_step(moments)
-        d_theta[remembered % _MEMORY] = proposal - theta
-        d_f[remembered % _MEMORY] = (new_ahead - proposal) - (ahead - theta)
+        d_theta[remembered % MEMORY] = proposal - theta
+        d_f[remembered % MEMORY] = (new_ahead - proposal) - (ahead - theta)
         remembered += 1
         calm = calm + 1 if new_value - value < least_gain else 0
         theta, value, ahead = proposal, new_value, new_ahead
         iterations += 1
-    return Summit(theta, value, calm == _CALM, iterations)
+    return Summit(theta, value, calm == CALM, iterations)
 
 
 def _accelerated(
@@ -258,7 +258,7 @@ def _accelerated(
     if not len(d_f):
         return ahead
     gram = d_f @ d_f.T
-    gram.flat[:: len(gram) + 1] *= 1 + _RIDGE
+    gram.flat[:: len(gram) + 1] *= 1 + RIDGE
     _, gamma, failed = dposv(gram, d_f @ f)
     return ahead if failed else ahead - gamma @ (d_theta + d_f)
 
@@ -287,7 +287,7 @@ def _climb(likelihood: FactorLikelihood, begin: Summit, least_gain: float, most:
         options={
             "maxiter": most,
             "maxfun": 2 * most,
-            "maxcor": _CORRECTIONS,
+            "maxcor": CORRECTIONS,
             "ftol": least_gain,
             "gtol": 0.0,
         },

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dtstat.errors import InputError
+from dtstat.structure import Structure
 
 Operator = Literal["=~", "~", "~~", "~1", "=="]
 
@@ -108,6 +109,32 @@ def parse(model: str) -> tuple[Term, ...]:
     if not terms:
         raise InputError("`model` has no statements. For example: 'f =~ x1 + x2 + x3'.", "model")
     return tuple(terms)
+
+
+def measured_structure(model: str) -> Structure:
+    """Read which items load on which factors off a model text; everything else is passed over.
+
+    Raises
+    ------
+    ModelSyntaxError
+        If the text cannot be read.
+    InputError
+        If no factor has items.
+
+    Examples
+    --------
+    >>> measured_structure("visual =~ x1 + x2; speed =~ x2 + x3")
+    Structure: 2 factors, 3 items
+      visual: x1 x2
+      speed: x2 x3
+    """
+    keys: dict[str, list[str]] = {}
+    for term in parse(model):
+        if term.op == "=~":
+            keys.setdefault(term.lhs, []).append(term.rhs)
+    if not keys:
+        raise InputError("`model` has no factors. For example: 'f =~ x1 + x2 + x3'.", "model")
+    return Structure.from_keys(keys)
 
 
 def _tokens(text: str) -> list[_Token]:

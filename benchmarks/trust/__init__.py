@@ -1,0 +1,1 @@
+"""What the package says about its own trustworthiness, against simulation."""

@@ -1,0 +1,164 @@
+"""``dtstat diagnose``: how far to trust what was found."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+import dtstat
+from dtstat.cli import options
+from dtstat.cli.output import check_writable, plain, write_json
+from dtstat.errors import InputError
+from dtstat.estimation.sem.syntax import measured_structure
+
+
+def diagnose(
+    file: options.File,
+    matrix: options.IsMatrix = False,
+    n_obs: options.NObs = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Diagnose these factors, in lavaan's syntax (a file, or the text), instead of "
+            "those that fit finds.",
+        ),
+    ] = None,
+    measure: options.MeasureName = None,
+    search: Annotated[
+        str,
+        typer.Option(
+            help="barcode (every factor has its own threshold) or threshold (one for all)."
+        ),
+    ] = "barcode",
+    criterion: Annotated[str, typer.Option(help="What chooses the structure; see fit.")] = "ebic",
+    min_children: options.MinChildren = 3,
+    missing: options.MissingRows = None,
+    columns: options.Columns = None,
+    missing_codes: options.MissingCodes = None,
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Resamples for the intervals of the margins; 0 for none.")
+    ] = 200,
+    stability: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Run the whole procedure again on so many resamples, such as 200."
+        ),
+    ] = 0,
+    sizes: Annotated[
+        str | None,
+        typer.Option(help="With --stability: also on these shares of the rows, as in '0.25,0.5'."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="The same seed gives the same resamples.", show_default="a fresh one"),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1,
+    rows: Annotated[int, typer.Option(min=1, help="Rows of each printed table.")] = 20,
+    csv: Annotated[Path | None, typer.Option(help="Write all margins to this file.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write margins, bounds and audit to this file.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the diagnosis, for dtstat.load in Python.")
+    ] = None,
+) -> None:
+    """Say how far to trust the factors: does the data meet what the method assumes.
+
+    Whether every two items of a factor depend more on each other than any two of different
+    factors, by what margin, and which pairs decide; which factors stand on firm ground by
+    themselves; which items a factor hangs on; which items were left out and why.
+
+    Example: dtstat diagnose holzinger_swineford_9 --stability 200
+    """
+    check_writable(csv, json_file, save)
+    if stability and (matrix or model):
+        raise InputError("--stability finds factors in answers; leave out --matrix and --model.")
+    data = options.answers_or_matrix(
+        file,
+        matrix=matrix,
+        n_obs=n_obs,
+        measure=measure,
+        missing=missing,
+        columns=columns,
+        missing_codes=missing_codes,
+    )
+    structure = None if model is None else measured_structure(options.model_text(model))
+    fit = dtstat.fit(
+        data,
+        measure="spearman" if measure is None else measure,
+        search=search,  # type: ignore[arg-type]
+        criterion=criterion,
+        min_children=min_children,
+        missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
+        structure=structure,
+        seed=seed,
+    )
+    bar = sys.stderr.isatty()
+    answers = None if matrix or not resamples else data
+    drawn = None if answers is None else resamples
+    result = dtstat.diagnose(fit, answers, drawn, seed, jobs, bar)
+    typer.echo(repr(result.summary(rows)))
+    _write(result, csv, json_file, save, file)
+    if stability:
+        _print_stability(data, stability, fit, sizes, seed, jobs, rows, bar)
+
+
+def _print_stability(
+    data: pd.DataFrame | dtstat.DependenceMatrix,
+    count: int,
+    fit: dtstat.DTFit,
+    sizes: str | None,
+    seed: int | None,
+    jobs: int,
+    rows: int,
+    bar: bool,
+) -> None:
+    shares = [_number(part) for part in options.split_names(sizes) or []]
+    found = dtstat.stability(data, count, fit, sizes=shares, seed=seed, n_jobs=jobs, progress=bar)
+    typer.echo()
+    typer.echo(repr(found.summary(rows)))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            f"`sizes` must be shares separated by commas, as in '0.25,0.5'; got '{text}'.", "sizes"
+        ) from None
+
+
+def _write(
+    result: dtstat.Diagnosis,
+    csv: Path | None,
+    json_file: Path | None,
+    save: Path | None,
+    file: str,
+) -> None:
+    if csv is not None:
+        result.tidy().to_csv(csv, index=False)
+    if json_file is not None:
+        call = {"command": "diagnose", "file": file, **asdict(result.fit.call)}
+        audit = result.audit
+        frames = {
+            "about": result.glance(),
+            "margins": result.tidy(),
+            "factors": result.factors,
+            "unique_children": audit.factors,
+            "dropping": audit.dropping,
+            "outside": audit.outside,
+        }
+        content = {name: _records(frame) for name, frame in frames.items()}
+        write_json(json_file, call, {"verdict": result.verdict, **content})
+    if save is not None:
+        result.save(save)
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, object]]:
+    rows = frame.to_dict(orient="records")
+    return [{str(key): plain(value) for key, value in row.items()} for row in rows]

@@ -1,0 +1,139 @@
+"""``dtstat plan``: how many people a survey needs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import dtstat
+from dtstat.cli import options
+from dtstat.cli.output import check_writable
+from dtstat.errors import InputError
+from dtstat.report import Table
+
+
+def plan(
+    items: Annotated[
+        int | None, typer.Option(help="Number of items, if the margin is known: with --margin.")
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            help="Half the distance between the weakest dependence within factors and the "
+            "strongest between them."
+        ),
+    ] = None,
+    factor_size: Annotated[
+        int | None,
+        typer.Option(help="With --margin: items of one factor that is to be found by itself."),
+    ] = None,
+    factors: Annotated[int | None, typer.Option(help="Number of factors.")] = None,
+    items_per_factor: Annotated[
+        str, typer.Option(help="Items of a factor: one number, or one a factor, as in '5,5,8'.")
+    ] = "5",
+    loading: Annotated[
+        str, typer.Option(help="Loading of all items, or one a factor, as in '0.7,0.6,0.8'.")
+    ] = "0.7",
+    factor_correlation: Annotated[
+        float, typer.Option(help="Correlation of all pairs of factors.")
+    ] = 0.0,
+    levels: Annotated[
+        int | None,
+        typer.Option(help="Points of the answer scale.", show_default="continuous answers"),
+    ] = None,
+    measure: Annotated[
+        str, typer.Option(help="Measure of dependence (see: dtstat measures).")
+    ] = "spearman",
+    error: Annotated[float, typer.Option(help="Probability of error that is accepted.")] = 0.05,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="Bounds in the paper's form, not the sharp one.")
+    ] = False,
+    draws: Annotated[
+        int, typer.Option(min=0, help="Simulated surveys around each answer; 0 for none.")
+    ] = 1000,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="The same seed gives the same simulation.", show_default="a fresh one, printed"
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write the numbers, or with --factors curves, to this file.")
+    ] = None,
+) -> None:
+    """Say how many people a survey needs for its factors to be found.
+
+    Either from the number of items and the margin, for every measure with a bound; or from what a
+    survey designer knows: factors, items, loadings, factor correlations.
+
+    Examples: dtstat plan --items 25 --margin 0.2
+
+    dtstat plan --factors 5 --items-per-factor 5 --loading 0.7 --factor-correlation 0.3
+    """
+    check_writable(csv)
+    by_margin = items is not None or margin is not None
+    if by_margin == (factors is not None):
+        raise InputError(
+            "Give --items and --margin, or --factors with --items-per-factor, --loading and "
+            "--factor-correlation."
+        )
+    if by_margin:
+        _by_margin(items, margin, error, factor_size, csv)
+        return
+    if factor_size is not None:
+        raise InputError("--factor-size goes with --margin; factors have their local form anyway.")
+    result = dtstat.plan(
+        n_factors=factors,
+        items_per_factor=[int(n) for n in _numbers("items-per-factor", items_per_factor)],
+        loading=_numbers("loading", loading),
+        factor_correlation=factor_correlation,
+        levels=levels,
+        measure=measure,
+        error=error,
+        sharp=not paper,
+        n_draws=draws,
+        seed=seed,
+        n_jobs=jobs,
+        progress=sys.stderr.isatty(),
+    )
+    typer.echo(repr(result.summary()))
+    if csv is not None:
+        result.curves().to_csv(csv, index=False)
+
+
+def _by_margin(
+    items: int | None,
+    margin: float | None,
+    error: float,
+    factor_size: int | None,
+    csv: Path | None,
+) -> None:
+    if items is None or margin is None:
+        raise InputError("--items and --margin go together.")
+    frame = dtstat.sample_size_table(items, margin, error, factor_size)
+    about = dtstat.bounds().reset_index()[["measure", "holds_for"]]
+    shown = frame.merge(about, on="measure").drop(columns=["items", "margin"])
+    shown["guaranteed"] = ["yes" if sure else "no" for sure in shown["guaranteed"]]
+    found = "a wrong graph" if factor_size is None else f"missing one factor of {factor_size} items"
+    title = (
+        f"People needed for at most {error:.0%} probability of {found}: {items} items, margin "
+        f"{margin:g}"
+    )
+    notes = [
+        "sharp, paper: inequalities that hold for any sample; the paper's is looser.",
+        "normal: approximation, no guarantee. From loadings instead: dtstat plan --factors ...",
+    ]
+    typer.echo(Table.from_frame(shown.rename(columns={"holds_for": "for"}), title, notes).to_text())
+    if csv is not None:
+        frame.to_csv(csv, index=False)
+
+
+def _numbers(name: str, text: str) -> list[float]:
+    try:
+        return [float(part) for part in options.split_names(text) or []]
+    except ValueError:
+        raise InputError(f"--{name} must be a number, or numbers separated by commas.") from None

@@ -1,0 +1,178 @@
+"""The result of ``dtstat.diagnose``: how far a fit can be trusted."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from dtstat.arrays import FloatArray
+from dtstat.dependence import DependenceMatrix
+from dtstat.errors import InputError
+from dtstat.report import Summary
+from dtstat.results import diagnosis_frames as frames
+from dtstat.results.diagnosis_summary import diagnosis_summary
+from dtstat.results.fit import DTFit
+from dtstat.results.serialize import register, save
+from dtstat.theory.bounds import NORMAL, Bound
+from dtstat.theory.margin import Margin, structure_margin
+from dtstat.theory.unique_child import UniqueChildAudit
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class MarginIntervals:
+    """Simultaneous 95 % intervals of margins, from resampled rows.
+
+    Attributes
+    ----------
+    whole
+        (2,) of γ.
+    factors, cores
+        (d, 2) of the local margins of the factors, and of the cliques they are read off (NaN
+        without one).
+    n_boot
+        Resamples they are from.
+    """
+
+    whole: FloatArray
+    factors: FloatArray
+    cores: FloatArray
+    n_boot: int
+
+
+@register
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis:
+    """How far a fit can be trusted.
+
+    Attributes
+    ----------
+    fit
+        The fit.
+    implied
+        Dependence that the fitted model implies, by the measure of the fit.
+    implied_is_simulated
+        Whether that was simulated, because no formula is known.
+    intervals
+        Intervals of the margins; None without data.
+    """
+
+    fit: DTFit
+    implied: DependenceMatrix
+    implied_is_simulated: bool
+    intervals: MarginIntervals | None
+
+    @property
+    def measure(self) -> str:
+        """Measure of dependence."""
+        return self.fit.dependence.measure
+
+    @cached_property
+    def margin(self) -> Margin:
+        """Margins of the structure in the sample."""
+        strength = self.fit.dependence.strength
+        return structure_margin(strength, self.fit.structure, self.measure)
+
+    @cached_property
+    def implied_margin(self) -> Margin:
+        """Margins of the structure in the fitted model."""
+        strength, simulated = self.implied.strength, self.implied_is_simulated
+        return structure_margin(strength, self.fit.structure, self.measure, simulated)
+
+    @property
+    def verdict(self) -> str:
+        """Thresholdability in words."""
+        return self.margin.verdict
+
+    @property
+    def gap(self) -> tuple[float, float] | None:
+        """Absolute dependences next below and above the chosen threshold.
+
+        None if every factor has its own threshold; see ``factors`` then.
+        """
+        return frames.gap(self.fit)
+
+    @property
+    def bound(self) -> Bound | None:
+        """Concentration inequality of the measure, None if there is none."""
+        try:
+            return Bound.of(self.measure)
+        except InputError:
+            return None
+
+    @property
+    def normal(self) -> Bound | None:
+        """Large-sample approximation of the same, not a guarantee."""
+        return Bound.normal(self.measure) if self.measure in NORMAL else None
+
+    @property
+    def error_bound(self) -> float:
+        """Bound on P(Ê ≠ E₀), if the margin of the population is that of the sample.
+
+        Each pair counts with its own rows. 1 if the margin is not positive, NaN without a bound.
+        """
+        if self.bound is None:
+            return float("nan")
+        return frames.graph_error(self.fit.dependence, self.margin.value, self.bound)
+
+    @cached_property
+    def factors(self) -> pd.DataFrame:
+        """One row a factor: is it on firm ground.
+
+        Columns: factor, n_items, margin (γ_C of all its items), lower, upper (95 %), weakest_within
+        and outside (the pairs that set it), core (the clique it is read off), core_margin,
+        core_lower, core_upper, core_weakest, core_outside, error_bound (P(the core is missed) if
+        its margin is as in the sample), error_normal (the same, by the normal approximation),
+        verdict ("firm": the interval of the core's margin is above 0; "unsure"; "seen" without
+        intervals; "no core").
+        """
+        return frames.factor_frame(self)
+
+    @cached_property
+    def audit(self) -> UniqueChildAudit:
+        """Unique children, what hangs on single items, and what keeps items out of factors."""
+        return frames.unique_child_audit(self.fit)
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """One row a pair of items: dependence, implied, rows, whether they share a factor."""
+        return frames.pair_frame(self)
+
+    def tidy(self) -> pd.DataFrame:
+        """One row a margin: of the whole structure, of every factor, of every core."""
+        return frames.tidy_frame(self)
+
+    def glance(self) -> pd.DataFrame:
+        """One row about the whole."""
+        interval = [np.nan, np.nan] if self.intervals is None else self.intervals.whole
+        about = {
+            "measure": self.measure,
+            "n_obs": self.fit.n_obs,
+            "n_items": len(self.fit.item_names),
+            "n_factors": self.fit.n_factors,
+            "margin": self.margin.value,
+            "lower": float(interval[0]),
+            "upper": float(interval[1]),
+            "implied_margin": self.implied_margin.value,
+            "thresholdable": self.margin.satisfied,
+            "error_bound": self.error_bound,
+            "n_firm": int((self.factors["verdict"] == "firm").sum()),
+            "unique_children": self.audit.satisfied,
+            "n_fragile": len(self.audit.fragile),
+        }
+        return pd.DataFrame([about])
+
+    def summary(self, max_rows: int = 20) -> Summary:
+        """Print the diagnosis on a page or two; ``max_rows`` a table."""
+        return diagnosis_summary(self, max_rows)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to a file that :func:`dtstat.load` reads."""
+        save(self, path)
+
+    def __repr__(self) -> str:
+        return f"Diagnosis: margin {self.margin.value:.3f} by {self.measure}, {self.verdict}"

@@ -1,0 +1,231 @@
+"""The result of ``dtstat.stability``: what happens to the structure in other samples."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from dtstat.arrays import BoolArray
+from dtstat.dependence.hidden import HiddenPair
+from dtstat.report import Summary
+from dtstat.results.fit import DTFit
+from dtstat.results.serialize import register, save
+from dtstat.results.stability_summary import stability_summary
+from dtstat.selection.stability import Agreement, agreement
+from dtstat.structure import Structure, compare
+
+register(HiddenPair)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class SampleRound:
+    """Structures found in resamples of one size.
+
+    Attributes
+    ----------
+    n_rows
+        Rows of a resample.
+    supports
+        (p, d) what was found in each.
+    n_asked, n_failed
+        Resamples asked for, and those in which an item did not vary.
+    """
+
+    n_rows: int
+    supports: tuple[BoolArray, ...]
+    n_asked: int
+    n_failed: int
+
+    @property
+    def n_done(self) -> int:
+        """Resamples with a structure."""
+        return len(self.supports)
+
+
+@register
+@dataclass(frozen=True, eq=False, repr=False)
+class Stability:
+    """How stable a structure is under resampling of the whole procedure.
+
+    Attributes
+    ----------
+    fit
+        The fit to all rows: the reference.
+    scheme
+        "bootstrap" or "subsample".
+    main
+        Resamples that the tables are about.
+    smaller
+        Subsamples of other sizes, for the effect of n.
+    disagreements
+        Pairs whose dependence exceeds what ranks show, by more than chance, the clearest first.
+    seed
+        Of the resamples.
+    """
+
+    fit: DTFit
+    scheme: str
+    main: SampleRound
+    smaller: tuple[SampleRound, ...]
+    disagreements: tuple[HiddenPair, ...]
+    seed: int
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """How the resamples agree with the reference."""
+        return agreement(self.fit.support, self.main.supports)
+
+    @property
+    def edges(self) -> pd.DataFrame:
+        """P(edge): share of resamples in which two items share a factor, items by items."""
+        names = list(self.fit.item_names)
+        return pd.DataFrame(self.agreement.edges, index=names, columns=names)
+
+    @property
+    def memberships(self) -> pd.DataFrame:
+        """P(item in factor), factors matched: items by factors."""
+        names = list(self.fit.item_names)
+        values = self.agreement.memberships
+        return pd.DataFrame(values, index=names, columns=list(self.fit.factor_names))
+
+    @property
+    def n_factors(self) -> pd.DataFrame:
+        """Distribution of the number of factors: n_factors, count, share."""
+        counts = self.agreement.n_factors
+        frame = pd.DataFrame({"n_factors": list(counts), "count": list(counts.values())})
+        return frame.assign(share=frame["count"] / max(self.main.n_done, 1))
+
+    @property
+    def items(self) -> pd.DataFrame:
+        """One row an item: factors, stability, its surest other factor.
+
+        stability is the share of resamples in which the item is in the partners of its factors and
+        in no other factor; elsewhere the factor it does not belong to, but is most often in.
+        """
+        shares = np.where(self.fit.support, -1.0, self.agreement.memberships)
+        other = shares.argmax(axis=1) if shares.shape[1] else np.zeros(len(shares), dtype=int)
+        often = shares.max(axis=1, initial=0.0)
+        names = self.fit.factor_names
+        return pd.DataFrame(
+            {
+                "item": list(self.fit.item_names),
+                "factors": [" ".join(self.fit.structure.parents(i)) for i in range(len(shares))],
+                "stability": self.agreement.items,
+                "elsewhere": [
+                    names[k] if share > 0 else "" for k, share in zip(other, often, strict=True)
+                ],
+                "elsewhere_share": np.maximum(often, 0.0),
+                "no_factor": self._in_no_factor(),
+            }
+        )
+
+    @property
+    def factors(self) -> pd.DataFrame:
+        """One row a factor: n_items, exact (share that is the same), jaccard (mean overlap)."""
+        return pd.DataFrame(
+            {
+                "factor": list(self.fit.factor_names),
+                "n_items": self.fit.support.sum(axis=0),
+                "exact": self.agreement.exact,
+                "jaccard": self.agreement.jaccard,
+                "items": [" ".join(self.fit.structure.children(k)) for k in self.fit.factor_names],
+            }
+        )
+
+    @property
+    def sizes(self) -> pd.DataFrame:
+        """Effect of n: one row a size of subsamples, with agreement and number of factors."""
+        rows = []
+        for part in (*self.smaller, self.main):
+            found = agreement(self.fit.support, part.supports)
+            factors = np.array([support.shape[1] for support in part.supports])
+            rows.append(
+                {
+                    "n": part.n_rows,
+                    "resamples": part.n_done,
+                    "scheme": "subsample" if part is not self.main else self.scheme,
+                    "f1": float(found.f1.mean()),
+                    "same_structure": float((found.f1 == 1).mean()),
+                    "same_n_factors": float((factors == self.fit.n_factors).mean()),
+                    "n_factors": float(factors.mean()),
+                }
+            )
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def structures(self) -> tuple[tuple[Structure, int], ...]:
+        """Distinct structures of the resamples with their counts, the most frequent first."""
+        names = self.fit.item_names
+        counts = Counter(Structure(support, names) for support in self.main.supports)
+        return tuple(counts.most_common())
+
+    @property
+    def alternatives(self) -> pd.DataFrame:
+        """One row a structure found: count, share, n_factors, loadings that differ."""
+        mine = self.fit.structure
+        rows = [
+            (count, count / self.main.n_done, one.n_factors, compare(one, mine).hamming)
+            for one, count in self.structures
+        ]
+        return pd.DataFrame(rows, columns=["count", "share", "n_factors", "differs_by"])
+
+    @property
+    def disagreement(self) -> pd.DataFrame:
+        """Pairs that depend by more than ranks show: first, second, rank, any, excess."""
+        names = self.fit.item_names
+        rows = [
+            (names[one.first], names[one.second], one.rank_correlation, one.any_correlation)
+            for one in self.disagreements
+        ]
+        frame = pd.DataFrame(rows, columns=["first", "second", "rank", "any"])
+        return frame.assign(excess=frame["any"] - frame["rank"])
+
+    def tidy(self) -> pd.DataFrame:
+        """One row an item and factor: share of resamples, and whether it is in the structure."""
+        frame = self.memberships.rename_axis("item").reset_index()
+        long = frame.melt(id_vars="item", var_name="factor", value_name="share")
+        belongs = self.fit.support.T.reshape(-1)
+        return long.assign(in_structure=belongs)
+
+    def glance(self) -> pd.DataFrame:
+        """One row about the whole."""
+        about = {
+            "scheme": self.scheme,
+            "n_obs": self.fit.n_obs,
+            "n_resampled": self.main.n_rows,
+            "n_asked": self.main.n_asked,
+            "n_done": self.main.n_done,
+            "n_failed": self.main.n_failed,
+            "f1": float(self.agreement.f1.mean()),
+            "same_structure": float((self.agreement.f1 == 1).mean()),
+            "same_n_factors": self.agreement.n_factors.get(self.fit.n_factors, 0)
+            / self.main.n_done,
+            "seed": self.seed,
+        }
+        return pd.DataFrame([about])
+
+    def summary(self, max_rows: int = 30) -> Summary:
+        """Print the stability of factors and items, ``max_rows`` a table."""
+        return stability_summary(self, max_rows)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to a file that :func:`dtstat.load` reads."""
+        save(self, path)
+
+    def _in_no_factor(self) -> list[float]:
+        out = np.stack([~support.any(axis=1) for support in self.main.supports])
+        shares: list[float] = out.mean(axis=0).tolist()
+        return shares
+
+    def __repr__(self) -> str:
+        f1 = self.agreement.f1.mean()
+        return (
+            f"Stability: {self.main.n_done} {self.scheme} resamples of {self.main.n_rows} rows, "
+            f"mean agreement F1 {f1:.3f}"
+        )

@@ -1,0 +1,177 @@
+"""The result of ``dtstat.plan``: how many rows a survey needs."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from dtstat.errors import InputError
+from dtstat.report import Summary
+from dtstat.results.serialize import register, save
+from dtstat.results.survey_plan_summary import plan_summary
+from dtstat.theory.bounds import Bound
+from dtstat.theory.expected import CriticalPairs, global_pairs, local_error, local_pairs
+from dtstat.theory.margin import Margin
+from dtstat.theory.planning import smallest_rows
+from dtstat.theory.recovery import RecoveryCurve
+from dtstat.theory.survey import SurveyDesign
+
+register(RecoveryCurve)
+register(SurveyDesign)
+
+TARGETS = {
+    "graph": "one threshold separates all pairs",
+    "factors": "every factor is seen at its own threshold",
+    "fit": "fit() finds exactly these factors",
+}
+_CURVE_POINTS = 60
+
+
+@register
+@dataclass(frozen=True, eq=False, repr=False)
+class SurveyPlan:
+    """Rows a survey needs for its structure to be found.
+
+    Attributes
+    ----------
+    design
+        The survey.
+    measure
+        Measure of dependence.
+    error
+        Probability of error that is accepted.
+    sharp
+        Whether guarantees are in the sharp form.
+    simulated
+        For "graph", "factors" and "fit" what simulation found; empty if none was asked for.
+    seed
+        Of the simulation.
+    """
+
+    design: SurveyDesign
+    measure: str
+    error: float
+    sharp: bool
+    simulated: dict[str, RecoveryCurve]
+    seed: int
+
+    @cached_property
+    def margin(self) -> Margin:
+        """Margins of the population."""
+        return self.design.margin(self.measure)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items p."""
+        return len(self.design.loadings)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row a target: n by guarantee, by normal approximation, by simulation.
+
+        NaN where there is no such number: no bound is known, or no number of rows is enough.
+        """
+        rows = []
+        for target, meaning in TARGETS.items():
+            curve = self.simulated.get(target)
+            rows.append(
+                {
+                    "target": target,
+                    "meaning": meaning,
+                    "guarantee": self._needed(self._guarantee(target)),
+                    "normal": self._needed(self._normal(target)),
+                    "simulation": math.nan if curve is None or curve.n is None else curve.n,
+                    "simulation_low": math.nan if curve is None else curve.low,
+                    "simulation_high": math.nan if curve is None else curve.high,
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def curves(self) -> pd.DataFrame:
+        """Probability of error against n, ready to plot: target, method, n, error.
+
+        Methods "guarantee", "normal", "simulation" (the fitted curve) and "draws" (the share of
+        draws that failed at each n tried).
+        """
+        needed = self.table[["guarantee", "normal", "simulation"]].to_numpy(dtype=np.float64)
+        largest = float(np.nanmax(needed, initial=50))
+        n = np.unique(np.geomspace(10, 2 * largest, _CURVE_POINTS).astype(int))
+        parts = []
+        for target in TARGETS:
+            for method, error in (
+                ("guarantee", self._guarantee(target)),
+                ("normal", self._normal(target)),
+            ):
+                if error is not None:
+                    parts.append(_curve(target, method, n, [error(int(m)) for m in n]))
+            if target in self.simulated:
+                tried = self.simulated[target]
+                parts.append(_curve(target, "simulation", n, 1 - tried.rate(n.astype(float))))
+                parts.append(_curve(target, "draws", tried.rows, 1 - tried.recovered / tried.draws))
+        return pd.concat(parts, ignore_index=True) if parts else _curve("", "", n[:0], [])
+
+    def tidy(self) -> pd.DataFrame:
+        """One row a target and method: n."""
+        long = self.table.melt(
+            id_vars="target",
+            value_vars=["guarantee", "normal", "simulation"],
+            var_name="method",
+            value_name="n",
+        )
+        return long.assign(error=self.error, measure=self.measure)
+
+    def summary(self) -> Summary:
+        """Print the margin and the table."""
+        return plan_summary(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to a file that :func:`dtstat.load` reads."""
+        save(self, path)
+
+    def _guarantee(self, target: str) -> Callable[[int], float] | None:
+        if target == "fit":
+            return None
+        try:
+            bound = Bound.of(self.measure, self.sharp)
+        except InputError:
+            return None
+        if target == "factors":
+            if any(one.value <= 0 for one in self.margin.factors):
+                return None
+            return lambda n: local_error(n, self.margin, bound, self.n_items)
+        if not self.margin.satisfied:
+            return None
+        pairs, gamma = self.n_items * (self.n_items - 1) // 2, self.margin.value
+        return lambda n: min(1.0, pairs * bound(n, gamma))
+
+    def _normal(self, target: str) -> Callable[[int], float] | None:
+        if target == "fit":
+            return None
+        pairs: CriticalPairs | None = self._pairs[target]
+        return None if pairs is None else pairs.error
+
+    @cached_property
+    def _pairs(self) -> dict[str, CriticalPairs | None]:
+        return {
+            "graph": global_pairs(self.design, self.measure),
+            "factors": local_pairs(self.design, self.measure),
+        }
+
+    def _needed(self, error: Callable[[int], float] | None) -> float:
+        if error is None:
+            return math.nan
+        n = smallest_rows(error, self.error)
+        return math.nan if n is None else float(n)
+
+    def __repr__(self) -> str:
+        return f"SurveyPlan: {self.design}, margin {self.margin.value:.3f} by {self.measure}"
+
+
+def _curve(target: str, method: str, n: object, error: object) -> pd.DataFrame:
+    return pd.DataFrame({"target": target, "method": method, "n": n, "error": error})

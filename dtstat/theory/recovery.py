@@ -1,0 +1,206 @@
+"""Sample size by simulation: draw surveys, see whether the structure is found, adjust n.
+
+The chance of recovery is taken to rise with log n as a logistic curve. After a bracket is found by
+doubling or halving, batches are drawn at the n where the curve, fitted to all draws so far,
+reaches the target; since nearly all draws are made there, the curve need only be right nearby.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from dtstat.arrays import FloatArray, IntArray
+from dtstat.progress import Progress, track
+
+Recovers = Callable[[int, np.random.Generator], bool]
+
+_PILOT = 40  # draws at each n of the bracket
+_BATCHES = 8
+_STEEP = 20.0  # most the curve may rise with log n; batches with no failure would say infinity
+_PRIOR = 0.5  # successes and failures added at the ends of the bracket, so that a slope exists
+_FEWEST_ROWS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class RecoveryCurve:
+    """What simulation says about the rows a survey needs.
+
+    Attributes
+    ----------
+    target
+        Chance of recovery that was asked for.
+    n
+        Smallest number of rows that reaches it, None if not even ``most_rows`` do.
+    low, high
+        95 % interval of ``n`` by the number of draws.
+    rows, draws, recovered
+        What was tried: (m,) numbers of rows, draws at each, and how many recovered the structure.
+    intercept, slope
+        Of the logistic curve in log n.
+    most_rows
+        Where the search would stop.
+    """
+
+    target: float
+    n: int | None
+    low: float
+    high: float
+    rows: IntArray
+    draws: IntArray
+    recovered: IntArray
+    intercept: float
+    slope: float
+    most_rows: int
+
+    def rate(self, n: FloatArray) -> FloatArray:
+        """Chance of recovery with n rows, by the fitted curve."""
+        rate: FloatArray = 1 / (1 + np.exp(-(self.intercept + self.slope * np.log(n))))
+        return rate
+
+
+def rows_for_recovery(
+    recovers: Recovers,
+    target: float,
+    start: int,
+    n_draws: int,
+    seed: int,
+    n_jobs: int = 1,
+    progress: Progress = None,
+    most_rows: int = 100_000,
+) -> RecoveryCurve:
+    """Search for the number of rows with which a structure is found with probability ``target``.
+
+    Parameters
+    ----------
+    recovers
+        Function of n and a random generator: draws a survey and says whether its structure was
+        found.
+    target
+        Chance of recovery in (0, 1).
+    start
+        Number of rows to begin with.
+    n_draws
+        Surveys drawn around the answer; the rate there is known to √(target (1 − target) /
+        n_draws).
+    seed
+        Each draw has a stream of its own, so the answer does not depend on ``n_jobs``.
+    n_jobs, progress
+        Processes; progress of all draws.
+    most_rows
+        Give up beyond.
+    """
+    state = _Tries(recovers, seed, n_jobs, most_rows)
+    total = n_draws + 6 * _PILOT  # the bracket takes some six steps
+    for _ in track(_steps(state, target, start, n_draws), progress, "simulating", total=total):
+        pass
+    return _conclude(state, target)
+
+
+@dataclass
+class _Tries:
+    """Draws made so far, by number of rows."""
+
+    recovers: Recovers
+    seed: int
+    n_jobs: int
+    most_rows: int
+    made: int = 0
+    tried: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def at(self, n: int, count: int) -> Iterator[None]:
+        """Make draws with n rows, one step of progress each."""
+        keys = range(self.made, self.made + count)
+        self.made += count
+        tasks = (delayed(_draw)(self.recovers, n, self.seed, key) for key in keys)
+        if self.n_jobs == 1:
+            results: Iterator[bool] = (_draw(self.recovers, n, self.seed, key) for key in keys)
+        else:
+            results = Parallel(n_jobs=self.n_jobs, return_as="generator", batch_size=8)(tasks)
+        for found in results:
+            draws, recovered = self.tried.get(n, (0, 0))
+            self.tried[n] = draws + 1, recovered + bool(found)
+            yield
+
+    def rate(self, n: int) -> float:
+        """Share recovered with n rows."""
+        draws, recovered = self.tried[n]
+        return recovered / draws
+
+    def columns(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Rows, draws and recovered, by rising number of rows."""
+        rows = np.array(sorted(self.tried), dtype=np.int64)
+        counts = np.array([self.tried[int(n)] for n in rows], dtype=np.int64).reshape(-1, 2)
+        return rows, counts[:, 0], counts[:, 1]
+
+
+def _draw(recovers: Recovers, n: int, seed: int, key: int) -> bool:
+    return recovers(n, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,))))
+
+
+def _steps(state: _Tries, target: float, start: int, n_draws: int) -> Iterator[None]:
+    n = max(_FEWEST_ROWS, min(start, state.most_rows))
+    yield from state.at(n, _PILOT)
+    rising = state.rate(n) < target
+    while (state.rate(n) < target) == rising:
+        further = n * 2 if rising else n // 2
+        if further > state.most_rows or further < _FEWEST_ROWS:
+            break
+        n = further
+        yield from state.at(n, _PILOT)
+    else:
+        for _ in range(_BATCHES):
+            at = round(_quantile(*_fit(*state.columns()), target))
+            at = max(_FEWEST_ROWS, min(at, state.most_rows))
+            yield from state.at(at, math.ceil(n_draws / _BATCHES))
+
+
+def _fit(rows: IntArray, draws: IntArray, recovered: IntArray) -> tuple[float, float]:
+    """Fit a logistic curve in log n, by iteratively reweighted least squares."""
+    x = np.log(rows.astype(np.float64))
+    x = np.concatenate([x, [x.min() - 1, x.max() + 1]])
+    m = np.concatenate([draws, [_PRIOR, _PRIOR]])
+    y = np.concatenate([recovered, [0.0, _PRIOR]])
+    beta = np.array([0.0, 1.0])
+    centre = x.mean()
+    X = np.column_stack([np.ones_like(x), x - centre])
+    for _ in range(50):
+        eta = np.clip(X @ beta, -30, 30)
+        rate = 1 / (1 + np.exp(-eta))
+        weight = np.maximum(m * rate * (1 - rate), 1e-9)
+        step = np.linalg.solve((X.T * weight) @ X, X.T @ (y - m * rate))
+        beta = beta + np.clip(step, -2, 2)
+        beta[1] = np.clip(beta[1], 0.1, _STEEP)
+        if np.abs(step).max() < 1e-8:
+            break
+    return float(beta[0] - beta[1] * centre), float(beta[1])
+
+
+def _quantile(intercept: float, slope: float, target: float) -> float:
+    return math.exp((math.log(target / (1 - target)) - intercept) / slope)
+
+
+def _conclude(state: _Tries, target: float) -> RecoveryCurve:
+    rows, draws, recovered = state.columns()
+    intercept, slope = _fit(rows, draws, recovered)
+    n = _quantile(intercept, slope, target)
+    # The rate near n is known from the draws made there; its error in n is by the slope.
+    near = draws[(rows > 0.8 * n) & (rows < 1.25 * n)].sum()
+    error = 1.96 / (slope * math.sqrt(max(near, 1) * target * (1 - target)))
+    reached = bool((recovered >= target * draws).any()) and n <= state.most_rows
+    return RecoveryCurve(
+        target,
+        math.ceil(n) if reached else None,
+        n * math.exp(-error) if reached else math.nan,
+        n * math.exp(error) if reached else math.nan,
+        rows,
+        draws,
+        recovered,
+        intercept,
+        slope,
+        state.most_rows,
+    )
