@@ -80,7 +80,9 @@ def test_help_has_an_example_that_runs(command, run, tmp_path, monkeypatch):
 def test_without_arguments_the_commands_are_listed():
     listed = CliRunner().invoke(app, []).output.split("Commands:\n")[1]
     names = [line.split()[0] for line in listed.splitlines()]
-    assert names == ["fit", "path", "cfa", "simulate", "measures", "datasets", "study"]
+    assert names == [
+        *("fit", "path", "diagnose", "plan", "cfa", "simulate", "measures", "datasets", "study")
+    ]
 
 
 def test_version(run):

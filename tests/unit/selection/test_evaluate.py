@@ -5,7 +5,6 @@ import pytest
 
 from dtstat.estimation.factors.copula import fit_factors
 from dtstat.estimation.factors.misfit import effective_rows
-from dtstat.selection import evaluate
 from dtstat.selection.criteria import INFORMATION
 from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
 
@@ -36,16 +35,15 @@ NOTHING = proposal()
 ALL = [NOTHING, ONE, TWO, OVERLAP, TRUTH]
 
 
-def counted(monkeypatch):
-    """Count what is fitted from here on: a list of (support, steps)."""
-    calls = []
+class Counter:
+    """Fits models and keeps a list of (support, steps)."""
 
-    def count(R, n_obs, support, **options):
-        calls.append((support, options["max_iterations"]))
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, R, n_obs, support, **options):
+        self.calls.append((support, options["max_iterations"]))
         return fit_factors(R, n_obs, support, **options)
-
-    monkeypatch.setattr(evaluate, "fit_factors", count)
-    return calls
 
 
 # names of structures
@@ -67,14 +65,14 @@ def test_structures_that_differ_have_different_keys():
 # fits
 
 
-def test_each_structure_is_fitted_once(R, monkeypatch):
-    calls = counted(monkeypatch)
-    evaluator = Evaluator(R, N)
+def test_each_structure_is_fitted_once(R):
+    counter = Counter()
+    evaluator = Evaluator(R, N, counter)
     first = evaluator.fit(TRUTH)
     again = evaluator.fit(Proposal(TRUTH.support[:, [2, 0, 1]], "another order"))
     assert again is first
     assert evaluator.fit(TWO) is not first
-    assert len(calls) == 2
+    assert len(counter.calls) == 2
     assert [one.proposal for one in evaluator.fitted] == [TRUTH, TWO]
 
 
@@ -155,15 +153,16 @@ def test_the_first_of_equals(R, monkeypatch):
     assert evaluator.best("bic", N) is first
 
 
-def test_what_is_rejected_is_not_compared_but_remembered(R, monkeypatch):
-    evaluator = Evaluator(R, N)
+def test_what_is_rejected_is_not_compared_but_remembered(R):
+    counter = Counter()
+    evaluator = Evaluator(R, N, counter)
     truth, two = evaluator.fit(TRUTH), evaluator.fit(TWO)
     evaluator.reject(truth)
     assert evaluator.fitted == (two,)
     assert evaluator.best("bic", N) is two
-    calls = counted(monkeypatch)
+    counter.calls.clear()
     assert evaluator.fit(TRUTH) is truth
-    assert calls == []
+    assert counter.calls == []
     assert evaluator.fitted == (two,)
 
 
@@ -171,16 +170,16 @@ def test_what_is_rejected_is_not_compared_but_remembered(R, monkeypatch):
 
 
 @pytest.mark.parametrize("items", [np.arange(6), np.array([1, 4, 5, 7])])
-def test_likelihood_of_some_items_alone(R, items, monkeypatch):
+def test_likelihood_of_some_items_alone(R, items):
     one = np.ones((len(items), 1), dtype=bool)
     two = np.arange(len(items))[:, None] % 2 == np.arange(2)
-    evaluator = Evaluator(R, N)
-    calls = counted(monkeypatch)
+    counter = Counter()
+    evaluator = Evaluator(R, N, counter)
     for support in (one, two, one, two):
         alone = fit_factors(R[np.ix_(items, items)], N, support).log_likelihood / N
         found = evaluator.block_log_likelihood(items, support)
         assert found == pytest.approx(alone, abs=SAME_LIKELIHOOD / N)
-    assert len(calls) == 2
+    assert len(counter.calls) == 2
     assert evaluator.fitted == ()
 
 
