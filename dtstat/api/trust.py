@@ -64,9 +64,10 @@ def margin(
     Examples
     --------
     >>> import dtstat as dt
-    >>> dt.margin(dt.survey_design(n_factors=3, loading=0.8, factor_correlation=0.75))
-    Margin by kendall: 0.060, satisfied: every pair within a factor (weakest x1–x2 (0.44)) is \
-stronger than every pair between factors (strongest x1–x6 (0.32))
+    >>> tight = dt.survey_design(3, 3, [0.9, 0.8, 0.5] * 3, factor_correlation=0.75)
+    >>> dt.margin(tight)
+    Margin by kendall: -0.077, violated: x2–x3 (0.26) within a factor is weaker than x1–x4 (0.42) \
+between factors
     """
     if isinstance(data, SurveyDesign):
         if structure is not None:
@@ -133,8 +134,8 @@ def diagnose(
     --------
     >>> import dtstat as dt
     >>> fit = dt.fit(dt.load_dataset("holzinger_swineford_9"))
-    >>> dt.diagnose(fit).margin.weakest_edge
-    Pair(first='x2', second='x3', value=0.3205...)
+    >>> print(dt.diagnose(fit).verdict)
+    violated: x1–x2 (0.28) within a factor is weaker than x1–x9 (0.38) between factors
     """
     if not isinstance(fit, DTFit):
         raise InputError(f"`fit` must be a result of fit(); got {type(fit).__name__}.", "fit")

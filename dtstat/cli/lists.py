@@ -22,7 +22,10 @@ def measures() -> None:
         Table.from_frame(
             shown,
             "Measures of dependence",
-            ["cost: work for one pair of items, n rows.", "bound: known concentration inequality."],
+            [
+                "cost: work for one pair of items, n rows.",
+                "bound: for which items an error bound is known (see: dtstat plan).",
+            ],
         ).to_text()
     )
 

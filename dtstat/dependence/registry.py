@@ -41,7 +41,8 @@ class Measure:
     cost
         Work for one pair of items with n rows.
     bound
-        Concentration inequality P(|r − ρ| > ε) ≤ b(n, ε) where one is known, else "".
+        For which items a concentration inequality P(|r − ρ| > ε) ≤ b(n, ε) is known, else ""; see
+        :func:`dtstat.bounds`.
     reference
         Where it comes from.
     compute
@@ -87,17 +88,17 @@ def _refuse(items: ItemData, kinds: tuple[str, ...], measure: str, advice: str) 
 _MEASURES = (
     Measure(
         "pearson", "Pearson correlation", "linear", False, "[-1, 1]", "n",
-        "normal items, by Fisher's z", "Pearson 1896",
+        "normal items, exactly; others", "Pearson 1896",
         lambda items, n_jobs, progress: pearson(items.values), True,
     ),
     Measure(
         "spearman", "Spearman rank correlation", "monotone", True, "[-1, 1]", "n",
-        "nearly a U-statistic of order 3", "Spearman 1904",
+        "items without ties", "Spearman 1904",
         lambda items, n_jobs, progress: spearman(items.values, n_jobs, progress), True,
     ),
     Measure(
         "kendall", "Kendall tau-b", "monotone", True, "[-1, 1]", "n²/128, n log n",
-        "2 exp(−⌊n/2⌋ ε²/2), items without ties", "Kendall 1945",
+        "items without ties", "Kendall 1945",
         lambda items, n_jobs, progress: kendall(items.values, n_jobs, progress), True,
     ),
     Measure(
@@ -114,12 +115,12 @@ _MEASURES = (
     ),
     Measure(
         "distance", "distance correlation", "any", True, "[0, 1]", "n²/2",
-        "bounded items", "Székely, Rizzo & Bakirov 2007",
+        "of the covariance, bounded items", "Székely, Rizzo & Bakirov 2007",
         lambda items, n_jobs, progress: distance_correlation(items.values, progress), False,
     ),
     Measure(
         "hsic", "normalised HSIC, Gaussian kernel", "any", True, "[0, 1]", "n²/2",
-        "U-statistic of order 4 before scaling", "Gretton et al. 2005",
+        "", "Gretton et al. 2005",
         lambda items, n_jobs, progress: normalised_hsic(items.values, progress), False,
     ),
     Measure(

@@ -95,7 +95,7 @@ def error_bound(
     Examples
     --------
     >>> round(error_bound(7515, 25, 0.1, sharp=False), 4)
-    0.05
+    0.0499
     """
     p, gamma = _items(p), _margin(margin)
     counts = _row_counts(n, p)
@@ -267,7 +267,7 @@ def sample_size_table(
         measure    form     n
     0   kendall   sharp   940
     1   kendall   paper  1879
-    2   kendall  normal   123
+    2   kendall  normal   161
     """
     rows = []
     for items in np.atleast_1d(np.asarray(p, dtype=object)):

@@ -21,8 +21,10 @@ Recovers = Callable[[int, np.random.Generator], bool]
 
 _PILOT = 40  # draws at each n of the bracket
 _BATCHES = 8
-_STEEP = 20.0  # most the curve may rise with log n; batches with no failure would say infinity
-_PRIOR = 0.5  # successes and failures added at the ends of the bracket, so that a slope exists
+# Where all draws so far are at one n, nothing is known of the slope; then it is about this.
+_SLOPE, _SLOPE_SD, _LEAST_SLOPE = 6.0, 3.0, 0.5
+_FLAT = 1e-4  # precision of the prior of the intercept: next to nothing
+_NEWTON_STEPS, _CLOSE = 100, 1e-8
 _FEWEST_ROWS = 10
 
 
@@ -160,24 +162,23 @@ def _steps(state: _Tries, target: float, start: int, n_draws: int) -> Iterator[N
 
 
 def _fit(rows: IntArray, draws: IntArray, recovered: IntArray) -> tuple[float, float]:
-    """Fit a logistic curve in log n, by iteratively reweighted least squares."""
+    """Fit a logistic curve in log n: Newton steps, the slope held near what is usual."""
     x = np.log(rows.astype(np.float64))
-    x = np.concatenate([x, [x.min() - 1, x.max() + 1]])
-    m = np.concatenate([draws, [_PRIOR, _PRIOR]])
-    y = np.concatenate([recovered, [0.0, _PRIOR]])
-    beta = np.array([0.0, 1.0])
-    centre = x.mean()
+    centre = float(np.average(x, weights=draws))
     X = np.column_stack([np.ones_like(x), x - centre])
-    for _ in range(50):
-        eta = np.clip(X @ beta, -30, 30)
-        rate = 1 / (1 + np.exp(-eta))
-        weight = np.maximum(m * rate * (1 - rate), 1e-9)
-        step = np.linalg.solve((X.T * weight) @ X, X.T @ (y - m * rate))
-        beta = beta + np.clip(step, -2, 2)
-        beta[1] = np.clip(beta[1], 0.1, _STEEP)
-        if np.abs(step).max() < 1e-8:
+    prior = np.diag([_FLAT, _SLOPE_SD**-2])
+    usual = np.array([0.0, _SLOPE])
+    beta = usual.copy()
+    for _ in range(_NEWTON_STEPS):
+        rate = 1 / (1 + np.exp(-np.clip(X @ beta, -30, 30)))
+        information = (X.T * (draws * rate * (1 - rate))) @ X + prior
+        score = X.T @ (recovered - draws * rate) - prior @ (beta - usual)
+        step = np.clip(np.linalg.solve(information, score), -1.0, 1.0)
+        beta = beta + step
+        if np.abs(step).max() < _CLOSE:
             break
-    return float(beta[0] - beta[1] * centre), float(beta[1])
+    slope = max(float(beta[1]), _LEAST_SLOPE)
+    return float(beta[0]) - slope * centre, slope
 
 
 def _quantile(intercept: float, slope: float, target: float) -> float:

@@ -155,8 +155,9 @@ def survey_design(
 
     Examples
     --------
-    >>> survey_design(n_factors=5, items_per_factor=5, loading=0.7).margin("kendall").value.round(3)
-    np.float64(0.163)
+    >>> design = survey_design(n_factors=5, items_per_factor=5, loading=0.7)
+    >>> round(design.margin("kendall").value, 3)
+    0.163
     """
     L = _loadings(n_factors, items_per_factor, loading)
     Phi = _factor_correlations(factor_correlation, L.shape[1])

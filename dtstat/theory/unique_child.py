@@ -51,7 +51,7 @@ def ucc_probability(
     Examples
     --------
     >>> round(ucc_probability(25, 5, 0.2), 3), round(ucc_probability(25, 5, 0.2, "bound"), 3)
-    (0.93, 0.028)
+    (0.815, 0.029)
     """
     p = checks.integer("p", p, 1, "It is the number of items.")
     d = checks.integer("d", d, 1, "It is the number of factors.")

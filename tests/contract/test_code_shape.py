@@ -10,6 +10,9 @@ import dtstat
 ROOT = Path(dtstat.__file__).parent
 MODULES = sorted(p.relative_to(ROOT).as_posix() for p in ROOT.rglob("*.py"))
 LONGEST_MODULE = 400
+# Kernels that call each other share a file, because numba's cache does not notice a change in
+# another one.
+LONGEST_MODULE_OF_KERNELS = 500
 LONGEST_BODY = 45
 LONGEST_KERNEL = 60  # a solver's loop may be longer
 
@@ -42,7 +45,10 @@ def public_definitions(node, prefix=""):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_modules_are_short(module):
-    assert len((ROOT / module).read_text().splitlines()) <= LONGEST_MODULE
+    functions = [node for node in parsed(module).body if isinstance(node, Function)]
+    kernels_alone = functions and all(map(is_kernel, functions))
+    limit = LONGEST_MODULE_OF_KERNELS if kernels_alone else LONGEST_MODULE
+    assert len((ROOT / module).read_text().splitlines()) <= limit
 
 
 @pytest.mark.parametrize("module", MODULES)

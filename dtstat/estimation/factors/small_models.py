@@ -12,8 +12,7 @@ import numpy as np
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.estimation.factors.copula import FactorEstimate, as_estimate, fit_factors
 from dtstat.estimation.factors.maximum_likelihood import EM_STEPS, MEMORY, Summit
-from dtstat.estimation.factors.small_likelihood import LOG_LEAST, write_start
-from dtstat.estimation.factors.small_search import accelerated_em, climb
+from dtstat.estimation.factors.small_kernels import LOG_LEAST, accelerated_em, climb, write_start
 
 
 def fit_small(
