@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
@@ -102,6 +103,8 @@ def plan(
         raise InputError(
             f"`design` must be made by survey_design(); got {type(design).__name__}.", "design"
         )
+    elif n_factors is not None:
+        raise checks.refusal("n_factors", "left out with `design`", n_factors, "It has its own.")
     jobs, number = check_jobs(n_jobs), seed_number(seed)
     expected = SurveyPlan(design, measure, accepted, bool(sharp), {}, number)
     if not draws:
@@ -126,7 +129,7 @@ def _simulate(
             1 - expected.error,
             rows,
             n_draws,
-            expected.seed + key,
+            int(np.random.SeedSequence([expected.seed, key]).generate_state(1, np.uint64)[0]),
             n_jobs,
             progress,
             most_rows,

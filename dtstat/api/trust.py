@@ -108,8 +108,9 @@ def diagnose(
     data
         The data that were fitted, for intervals; without them margins have none.
     n_boot
-        Resamples for the intervals; 200 with data. The intervals cover with at least 95 %
-        probability, because they allow for every pair being the one that decides.
+        Resamples for the intervals; 200 with data. The intervals allow for every pair being the
+        one that decides, so that they cover with 95 % probability or more; with very few rows the
+        bootstrap itself is an approximation.
     seed
         Whole number; None for a fresh one.
     n_jobs, progress
@@ -223,13 +224,13 @@ def stability(
     """
     checks.choice("scheme", scheme, SCHEMES)
     count = checks.integer("n_boot", n_boot, 2, "200 will do.")
-    parts = [_share("sizes", one) for one in sizes]
+    parts = _sizes(sizes)
     part = (1.0 if scheme == "bootstrap" else 0.5) if share is None else _share("share", share)
     if scheme == "subsample" and part == 1.0:
         raise checks.refusal("share", "below 1 for subsamples", share, "Half is usual.")
     jobs, number = check_jobs(n_jobs), seed_number(seed)
     items = _answers(data)
-    reference = _reference(items, fit, options)
+    reference = _reference(items, fit, options, number)
     measure = options.get("measure", reference.call.measure) if fit is None else fit.call.measure
     procedure = Procedure(
         _row_dependence(items, reference, measure), reference.call, reference.grid
@@ -256,8 +257,18 @@ def stability(
 
     main = run(part, scheme, 0)
     smaller = tuple(run(one, "subsample", k + 1) for k, one in enumerate(sorted(parts)))
-    pairs = exceeding_pairs(items.values)
+    pairs = exceeding_pairs(items.select(reference.item_names).values)
     return Stability(reference, scheme, main, smaller, pairs, number)
+
+
+def _sizes(sizes: object) -> list[float]:
+    """Shares of the rows, each below 1: a subsample of all rows is always the same."""
+    if not isinstance(sizes, Iterable) or isinstance(sizes, str):
+        raise checks.refusal("sizes", "a list of shares", sizes, "Such as (0.25, 0.5).")
+    parts = [_share("sizes", one) for one in sizes]
+    if any(one == 1.0 for one in parts):
+        raise checks.refusal("sizes", "shares below 1", 1.0, "All rows are the fit itself.")
+    return parts
 
 
 def _share(name: str, value: object) -> float:
@@ -273,9 +284,9 @@ def _answers(data: Data) -> ItemData:
     return as_items(data)
 
 
-def _reference(items: ItemData, fit: DTFit | None, options: dict[str, Any]) -> DTFit:
+def _reference(items: ItemData, fit: DTFit | None, options: dict[str, Any], seed: int) -> DTFit:
     if fit is None:
-        fit = fit_data(items, **options)
+        fit = fit_data(items, seed=seed, **options)
     elif options:
         raise checks.refusal(
             next(iter(options)), "left out with `fit`", "both", "The fit has its own arguments."
@@ -295,8 +306,9 @@ def _reference(items: ItemData, fit: DTFit | None, options: dict[str, Any]) -> D
 def _row_dependence(items: ItemData, fit: DTFit, measure: Any) -> RowDependence:
     if isinstance(measure, str) and measure not in REGISTRY:
         raise InputError(
-            f"The measure of the fit is the function '{measure}', which a fit does not keep. "
-            "Call stability(data, measure=...) with the arguments of fit().",
+            f"The measure of the fit is the function '{measure}', which a fit does not keep, so "
+            "rows cannot be drawn again for it. Give `data` and the arguments of fit() instead of "
+            "a fit, or for a diagnosis leave out `data`.",
             "fit",
         )
     chosen = items.select(fit.item_names)
@@ -311,9 +323,19 @@ def _rows_of(fit: DTFit, data: Data) -> RowDependence:
             "Leave `data` out for a diagnosis without intervals.",
             "data",
         )
-    rows = _row_dependence(picked(data, fit.item_names), fit, fit.call.measure)
+    rows = _row_dependence(_items_of(fit, data), fit, fit.call.measure)
     _check_same(fit, rows)
     return rows
+
+
+def _items_of(fit: DTFit, data: Data) -> ItemData:
+    try:
+        return picked(data, fit.item_names)
+    except InputError as error:
+        if error.argument != "structure":
+            raise
+        text = str(error).replace("`structure` has the item", "The fit has the item")
+        raise InputError(text, "data") from None
 
 
 def _check_same(fit: DTFit, rows: RowDependence) -> None:

@@ -76,8 +76,8 @@ def diagnose(
     Example: dtstat diagnose holzinger_swineford_9 --stability 200
     """
     check_writable(csv, json_file, save)
-    if stability and (matrix or model):
-        raise InputError("--stability finds factors in answers; leave out --matrix and --model.")
+    _check_stability(stability, matrix, model, sizes)
+    shares = [_number(part) for part in options.split_names(sizes) or []]
     data = options.answers_or_matrix(
         file,
         matrix=matrix,
@@ -102,26 +102,25 @@ def diagnose(
     answers = None if matrix or not resamples else data
     drawn = None if answers is None else resamples
     result = dtstat.diagnose(fit, answers, drawn, seed, jobs, bar)
-    typer.echo(repr(result.summary(rows)))
-    _write(result, csv, json_file, save, file)
+    stable = None
     if stability:
-        _print_stability(data, stability, fit, sizes, seed, jobs, rows, bar)
+        stable = dtstat.stability(
+            data, stability, fit, sizes=shares, seed=seed, n_jobs=jobs, progress=bar
+        )
+    typer.echo(repr(result.summary(rows)))
+    if stable is not None:
+        typer.echo()
+        typer.echo(repr(stable.summary(rows)))
+    _write(result, stable, csv, json_file, save, file)
 
 
-def _print_stability(
-    data: pd.DataFrame | dtstat.DependenceMatrix,
-    count: int,
-    fit: dtstat.DTFit,
-    sizes: str | None,
-    seed: int | None,
-    jobs: int,
-    rows: int,
-    bar: bool,
-) -> None:
-    shares = [_number(part) for part in options.split_names(sizes) or []]
-    found = dtstat.stability(data, count, fit, sizes=shares, seed=seed, n_jobs=jobs, progress=bar)
-    typer.echo()
-    typer.echo(repr(found.summary(rows)))
+def _check_stability(count: int, matrix: bool, model: str | None, sizes: str | None) -> None:
+    if count and (matrix or model):
+        raise InputError("--stability finds factors in answers; leave out --matrix and --model.")
+    if count == 1:
+        raise InputError("--stability must be 2 or more; 200 will do.")
+    if sizes is not None and not count:
+        raise InputError("--sizes goes with --stability.")
 
 
 def _number(text: str) -> float:
@@ -135,6 +134,7 @@ def _number(text: str) -> float:
 
 def _write(
     result: dtstat.Diagnosis,
+    stable: dtstat.Stability | None,
     csv: Path | None,
     json_file: Path | None,
     save: Path | None,
@@ -153,6 +153,13 @@ def _write(
             "dropping": audit.dropping,
             "outside": audit.outside,
         }
+        if stable is not None:
+            frames |= {
+                "stability": stable.glance(),
+                "stability_of_items": stable.items,
+                "stability_of_factors": stable.factors,
+                "n_factors": stable.n_factors,
+            }
         content = {name: _records(frame) for name, frame in frames.items()}
         write_json(json_file, call, {"verdict": result.verdict, **content})
     if save is not None:

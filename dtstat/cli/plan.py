@@ -88,7 +88,7 @@ def plan(
         raise InputError("--factor-size goes with --margin; factors have their local form anyway.")
     result = dtstat.plan(
         n_factors=factors,
-        items_per_factor=[int(n) for n in _numbers("items-per-factor", items_per_factor)],
+        items_per_factor=[_whole(n) for n in _numbers("items-per-factor", items_per_factor)],
         loading=_numbers("loading", loading),
         factor_correlation=factor_correlation,
         levels=levels,
@@ -120,16 +120,23 @@ def _by_margin(
     shown["guaranteed"] = ["yes" if sure else "no" for sure in shown["guaranteed"]]
     found = "a wrong graph" if factor_size is None else f"missing one factor of {factor_size} items"
     title = (
-        f"People needed for at most {error:.0%} probability of {found}: {items} items, margin "
+        f"People needed for at most {100 * error:g}% probability of {found}: {items} items, margin "
         f"{margin:g}"
     )
     notes = [
         "sharp, paper: inequalities that hold for any sample; the paper's is looser.",
-        "normal: approximation, no guarantee. From loadings instead: dtstat plan --factors ...",
+        "normal: approximation, no guarantee. Margins of different measures are different numbers.",
+        "From loadings instead: dtstat plan --factors ...",
     ]
     typer.echo(Table.from_frame(shown.rename(columns={"holds_for": "for"}), title, notes).to_text())
     if csv is not None:
         frame.to_csv(csv, index=False)
+
+
+def _whole(number: float) -> int:
+    if not number.is_integer():
+        raise InputError(f"--items-per-factor must be whole numbers; got {number:g}.")
+    return int(number)
 
 
 def _numbers(name: str, text: str) -> list[float]:

@@ -21,7 +21,7 @@ PairFunction = Callable[[FloatArray, FloatArray], float]
 
 _FEW_ROWS = 10  # common rows below which a pair is pointed out
 _TWINS = 0.999  # dependence above which two items count as one ...
-_FEWEST_ROWS = 3  # with two, every monotone measure is ±1
+FEWEST_ROWS = 3  # with two, every monotone measure is ±1
 
 
 def dependence_matrix(
@@ -84,7 +84,7 @@ def _without_gaps(items: ItemData, missing: str) -> ItemData:
             "missing",
         )
     complete = items.complete_rows()
-    if complete.n_rows < _FEWEST_ROWS:
+    if complete.n_rows < FEWEST_ROWS:
         raise InputError(
             f"Only {complete.n_rows} of {items.n_rows} rows have no missing value. "
             'Use missing="pairwise", or leave out the items with most missing values.',
@@ -96,18 +96,18 @@ def _without_gaps(items: ItemData, missing: str) -> ItemData:
 
 def _pairwise_counts(items: ItemData) -> IntArray | None:
     """(p, p) numbers of common rows, None if that is all rows for all pairs."""
-    if items.n_rows < _FEWEST_ROWS:
+    if items.n_rows < FEWEST_ROWS:
         raise InputError(
-            f"The data must have at least {_FEWEST_ROWS} rows; got {items.n_rows}.", "data"
+            f"The data must have at least {FEWEST_ROWS} rows; got {items.n_rows}.", "data"
         )
     if not items.has_missing:
         return None
     observed = (~np.isnan(items.values)).astype(float)
     counts: IntArray = np.rint(observed.T @ observed).astype(np.int64)
     check_pairs(
-        counts < _FEWEST_ROWS,
+        counts < FEWEST_ROWS,
         items.names,
-        f"Items {{}} have fewer than {_FEWEST_ROWS} rows in common. Leave out one of them.",
+        f"Items {{}} have fewer than {FEWEST_ROWS} rows in common. Leave out one of them.",
     )
     _warn_of_thin_pairs(counts, items.names)
     return counts

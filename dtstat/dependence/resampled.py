@@ -8,7 +8,7 @@ import numpy as np
 
 from dtstat.arrays import FloatArray, IntArray
 from dtstat.data import ItemData
-from dtstat.dependence.compute import Missing, PairFunction, dependence_matrix
+from dtstat.dependence.compute import FEWEST_ROWS, Missing, PairFunction, dependence_matrix
 from dtstat.dependence.kendall_pairs import suits_tables, tau_b_by_pairs
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.rank import Codes, dense_codes
@@ -53,16 +53,27 @@ class RowDependence:
         InputError
             If an item does not vary in them.
         """
+        self._check(rows)
         codes = None if self._codes is None else np.ascontiguousarray(self._codes[rows].T)
         if codes is None or not suits_tables(codes):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)
                 return dependence_matrix(self.items.take(rows), self.measure, self.missing)
         R = self._from_tables(codes)
-        if np.isnan(R).any():
-            raise InputError("In the chosen rows an item does not vary.")
         counts = _common_rows(codes) if (codes < 0).any() else None
+        if np.isnan(R).any() or (counts is not None and counts.min() < FEWEST_ROWS):
+            raise InputError("In the chosen rows two items have too little in common.")
         return DependenceMatrix(R, self.items.names, str(self.measure), len(rows), counts)
+
+    def _check(self, rows: IntArray) -> None:
+        X = self.items.values[rows]
+        if len(rows) < FEWEST_ROWS or self.items.n_items < 2:
+            raise InputError(f"There must be at least {FEWEST_ROWS} rows; got {len(rows)}.")
+        seen = ~np.isnan(X)
+        low = np.where(seen, X, np.inf).min(axis=0)
+        high = np.where(seen, X, -np.inf).max(axis=0)
+        if not (low < high).all():
+            raise InputError("In the chosen rows an item does not vary.")
 
     def _from_tables(self, codes: Codes) -> FloatArray:
         if self.measure == "spearman":

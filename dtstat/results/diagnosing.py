@@ -9,9 +9,9 @@ import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data import as_items
-from dtstat.dependence import DependenceMatrix, dependence_matrix
+from dtstat.dependence import REGISTRY, DependenceMatrix, dependence_matrix
 from dtstat.dependence.resampled import RowDependence
-from dtstat.errors import DTWarning
+from dtstat.errors import DTWarning, EstimationError, EstimationWarning
 from dtstat.estimation.factors.fit_measures import implied_correlations
 from dtstat.estimation.nonlinear.draws import draw_answers
 from dtstat.progress import Progress
@@ -27,13 +27,15 @@ _LATENT = ("polychoric", "tetrachoric", "mixed")  # their population values are 
 _IMPLIED_SEED = 0
 
 
-def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix, bool]:
+def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
     """Return the dependence that the fitted model implies, and whether it is simulated.
 
     By formula for rank measures and correlations of linear and copula models; from rows drawn
-    from the model otherwise.
+    from the model otherwise. None if the measure is not one of dtstat's.
     """
     measure, names = fit.dependence.measure, fit.item_names
+    if measure not in REGISTRY:
+        return None, False
     to_measure = np.copy if measure in _LATENT else POPULATION.get(measure)
     if fit.nonlinear is None and to_measure is not None:
         values = to_measure(np.clip(implied_correlations(fit.estimate), -1.0, 1.0))
@@ -53,43 +55,36 @@ def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix, bool]:
 
 @dataclass(frozen=True, eq=False)
 class _Deviations:
-    """How far margins may be off in one resample: the least and the most, of every item set.
+    """How far margins may be off in one resample, of every set of items.
 
-    The smallest dependence of a set of pairs, and the largest, move by no less than the least and
-    no more than the most that any of these pairs moves. So with dev = r* − r, margins move by
-    between ½(min dev within − max dev between) and ½(max dev within − min dev between). A plain
-    bootstrap of the margin itself fails: the minimum over many pairs that are about equal is
-    biased, and more so in resamples.
+    The smallest |r| of a set of pairs, and the largest, move by no more than the most that any of
+    these pairs moves. So with A = |r* − r|, margins move by at most ½(max A within + max A
+    between). A plain bootstrap of the margin itself fails: the minimum over many pairs that are
+    about equal is biased, and more so in resamples. Signs are kept in r* − r, because |r| of pairs
+    that hardly depend is biased, too.
     """
 
     dependence: RowDependence
-    strength: FloatArray
+    values: FloatArray
     support: BoolArray
     cores: BoolArray
 
     def __call__(self, rows: IntArray, seed: int) -> FloatArray:
-        """(1 + 2d, 2) least and most for the structure, its factors, and their cores."""
+        """(1 + 2d,) most for the structure, its factors, and their cores."""
         del seed
-        deviation = self.dependence(rows).strength - self.strength
-        A = self.support.astype(np.float32)
-        shared = (A @ A.T) > 0
-        np.fill_diagonal(shared, False)
-        between = ~shared
-        np.fill_diagonal(between, False)
-        limits = [_limits(deviation[shared], deviation[between])]
+        A = np.abs(self.dependence(rows).values - self.values)
+        S = self.support.astype(np.float32)
+        shared = (S @ S.T) > 0
+        off_diagonal = ~np.eye(len(A), dtype=bool)
+        most = [_most(A[shared & off_diagonal], A[~shared & off_diagonal])]
         for members in (*self.support.T, *self.cores.T):
-            inside = deviation[np.ix_(members, members)]
-            inside = inside[np.triu_indices(len(inside), 1)]
-            limits.append(_limits(inside, deviation[np.ix_(members, ~members)].ravel()))
-        return np.array(limits)
+            inside = A[np.ix_(members, members)]  # 0 on the diagonal
+            most.append(_most(inside, A[np.ix_(members, ~members)]))
+        return np.array(most)
 
 
-def _limits(within: FloatArray, between: FloatArray) -> tuple[float, float]:
-    low = within.min(initial=0.0) if within.size == 0 else within.min()
-    high = within.max(initial=0.0) if within.size == 0 else within.max()
-    if between.size:
-        low, high = low - between.max(), high - between.min()
-    return float(low) / 2, float(high) / 2
+def _most(within: FloatArray, between: FloatArray) -> float:
+    return float(within.max(initial=0.0) + between.max(initial=0.0)) / 2
 
 
 def margin_intervals(
@@ -103,17 +98,25 @@ def margin_intervals(
     """Bootstrap the dependence of all pairs for intervals of all margins."""
     strength, d = fit.dependence.strength, fit.n_factors
     core_sets = cores(fit)
-    work = _Deviations(dependence, strength, fit.support, core_sets)
-    done = resample(
-        work, dependence.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress
-    ).outcomes
-    limits = np.stack(done)
-    tail = (1 - _LEVEL) / 2
-    lower = np.quantile(limits[:, :, 1], 1 - tail, axis=0)
-    upper = np.quantile(limits[:, :, 0], tail, axis=0)
+    work = _Deviations(dependence, fit.dependence.values, fit.support, core_sets)
+    done = resample(work, dependence.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress)
+    if not done.outcomes:
+        raise EstimationError(
+            "None of the resamples can be used: in each an item does not vary. Leave out items "
+            "with rare answers, or leave out `data` for a diagnosis without intervals."
+        )
+    if done.interrupted:
+        warnings.warn(
+            f"Interrupted after {len(done.outcomes)} of {n_boot} resamples.",
+            EstimationWarning,
+            stacklevel=3,
+        )
+    half = np.quantile(np.stack(done.outcomes), _LEVEL, axis=0)
     whole, local = margin_values(strength, fit.support)
     core_values = margin_values(strength, core_sets)[1]
     core_values = np.where(core_sets.any(axis=0), core_values, np.nan)
     estimates = np.concatenate([[whole], local, core_values])
-    intervals = np.column_stack([estimates - lower, estimates - upper])
-    return MarginIntervals(intervals[0], intervals[1 : 1 + d], intervals[1 + d :], len(done))
+    intervals = np.column_stack([estimates - half, estimates + half])
+    return MarginIntervals(
+        intervals[0], intervals[1 : 1 + d], intervals[1 + d :], len(done.outcomes), done.n_failed
+    )

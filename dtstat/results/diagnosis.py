@@ -25,7 +25,7 @@ from dtstat.theory.unique_child import UniqueChildAudit
 @register
 @dataclass(frozen=True, eq=False)
 class MarginIntervals:
-    """Simultaneous 95 % intervals of margins, from resampled rows.
+    """Intervals of margins that allow for every pair being the one that decides, 95 %.
 
     Attributes
     ----------
@@ -34,14 +34,15 @@ class MarginIntervals:
     factors, cores
         (d, 2) of the local margins of the factors, and of the cliques they are read off (NaN
         without one).
-    n_boot
-        Resamples they are from.
+    n_boot, n_failed
+        Resamples they are from, and those that could not be used.
     """
 
     whole: FloatArray
     factors: FloatArray
     cores: FloatArray
     n_boot: int
+    n_failed: int = 0
 
 
 @register
@@ -54,7 +55,8 @@ class Diagnosis:
     fit
         The fit.
     implied
-        Dependence that the fitted model implies, by the measure of the fit.
+        Dependence that the fitted model implies, by the measure of the fit; None if that is a
+        function, which a fit does not keep.
     implied_is_simulated
         Whether that was simulated, because no formula is known.
     intervals
@@ -62,7 +64,7 @@ class Diagnosis:
     """
 
     fit: DTFit
-    implied: DependenceMatrix
+    implied: DependenceMatrix | None
     implied_is_simulated: bool
     intervals: MarginIntervals | None
 
@@ -78,8 +80,10 @@ class Diagnosis:
         return structure_margin(strength, self.fit.structure, self.measure)
 
     @cached_property
-    def implied_margin(self) -> Margin:
+    def implied_margin(self) -> Margin | None:
         """Margins of the structure in the fitted model."""
+        if self.implied is None:
+            return None
         strength, simulated = self.implied.strength, self.implied_is_simulated
         return structure_margin(strength, self.fit.structure, self.measure, simulated)
 
@@ -157,7 +161,7 @@ class Diagnosis:
             "margin": self.margin.value,
             "lower": float(interval[0]),
             "upper": float(interval[1]),
-            "implied_margin": self.implied_margin.value,
+            "implied_margin": np.nan if self.implied_margin is None else self.implied_margin.value,
             "thresholdable": self.margin.satisfied,
             "error_bound": self.error_bound,
             "n_firm": int((self.factors["verdict"] == "firm").sum()),

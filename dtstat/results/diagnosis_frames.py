@@ -74,7 +74,7 @@ def factor_frame(diagnosis: Diagnosis) -> pd.DataFrame:
                 "upper": whole[k, 1],
                 "weakest_within": _text(local.weakest),
                 "outside": _text(local.outside),
-                "core": "" if clique is None else " ".join(clique.items),
+                "core": () if clique is None else clique.items,
                 "core_margin": np.nan if clique is None else clique.value,
                 "core_lower": core[k, 0],
                 "core_upper": core[k, 1],
@@ -154,7 +154,7 @@ def pair_frame(diagnosis: Diagnosis) -> pd.DataFrame:
             "first": names[i],
             "second": names[j],
             "dependence": fit.dependence.strength[i, j],
-            "implied": diagnosis.implied.strength[i, j],
+            "implied": np.nan if diagnosis.implied is None else diagnosis.implied.strength[i, j],
             "n": _rows_of_pairs(fit.dependence)[i, j].astype(np.int64),
             "share_factor": fit.structure.parent_sharing_graph()[i, j],
         }
@@ -167,12 +167,13 @@ def tidy_frame(diagnosis: Diagnosis) -> pd.DataFrame:
     none = np.full(2, np.nan)
     whole = none if diagnosis.intervals is None else diagnosis.intervals.whole
     margin, implied = diagnosis.margin, diagnosis.implied_margin
+    by_factor = {} if implied is None else {one.factor: one.value for one in implied.factors}
+    of_all = np.nan if implied is None else implied.value
     rows: list[tuple[object, ...]] = [
-        ("structure", "all", margin.value, *whole, implied.value, diagnosis.error_bound)
+        ("structure", "all", margin.value, *whole, of_all, diagnosis.error_bound)
     ]
-    by_factor = {one.factor: one.value for one in implied.factors}
     for row in diagnosis.factors.itertuples(index=False):
-        within = (row.margin, row.lower, row.upper, by_factor[str(row.factor)], np.nan)
+        within = (row.margin, row.lower, row.upper, by_factor.get(str(row.factor), np.nan), np.nan)
         rows.append(("factor", row.factor, *within))
     for row in diagnosis.factors.itertuples(index=False):
         core = (row.core_margin, row.core_lower, row.core_upper, np.nan, row.error_bound)

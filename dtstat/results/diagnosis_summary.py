@@ -31,9 +31,7 @@ def _head(diagnosis: Diagnosis) -> tuple[str, ...]:
         f"How far to trust {fit.n_factors} factor{plural} behind {len(fit.item_names)} items",
         f"Data:            {fit.n_obs} rows, {diagnosis.measure} dependence",
         f"Thresholdable:   {diagnosis.verdict}",
-        f"Margin:          {margin.value:.3f}{_interval(diagnosis)}; the fitted model implies "
-        f"{diagnosis.implied_margin.value:.3f}"
-        + (" (simulated)" if diagnosis.implied_is_simulated else ""),
+        f"Margin:          {margin.value:.3f}{_interval(diagnosis)}{_implied(diagnosis)}",
         f"Wrong graph:     {_error(diagnosis)}",
         f"Factors:         {_ground(diagnosis)}",
         f"Unique children: {_condition(diagnosis)}",
@@ -50,7 +48,17 @@ def _interval(diagnosis: Diagnosis) -> str:
     if diagnosis.intervals is None:
         return ""
     low, high = diagnosis.intervals.whole
-    return f" (95 % interval {low:.3f} to {high:.3f}, {diagnosis.intervals.n_boot} resamples)"
+    failed = diagnosis.intervals.n_failed
+    unused = f", {failed} more could not be used" if failed else ""
+    count = f"{diagnosis.intervals.n_boot} resamples{unused}"
+    return f" (95 % interval {low:.3f} to {high:.3f}, {count})"
+
+
+def _implied(diagnosis: Diagnosis) -> str:
+    if diagnosis.implied_margin is None:
+        return ""
+    how = " (simulated)" if diagnosis.implied_is_simulated else ""
+    return f"; the fitted model implies {diagnosis.implied_margin.value:.3f}{how}"
 
 
 def _error(diagnosis: Diagnosis) -> str:
@@ -70,12 +78,12 @@ def _ground(diagnosis: Diagnosis) -> str:
     """Which factors stand on firm ground, each at its own threshold."""
     verdicts = diagnosis.factors.groupby("verdict", sort=False)["factor"].agg(", ".join)
     words = {
-        "firm": "on firm ground, each at its own threshold",
+        "firm": "on firm ground at thresholds of their own",
         "unsure": "not beyond chance",
-        "seen": "seen, each at its own threshold",
+        "seen": "seen at thresholds of their own",
         "no core": "seen at no threshold",
     }
-    return "; ".join(f"{verdicts[key]} {text}" for key, text in words.items() if key in verdicts)
+    return "; ".join(f"{text}: {verdicts[key]}" for key, text in words.items() if key in verdicts)
 
 
 def _ties(diagnosis: Diagnosis) -> str:
@@ -91,7 +99,7 @@ def _condition(diagnosis: Diagnosis) -> str:
     audit = diagnosis.audit
     if not audit.satisfied:
         without = audit.factors.loc[audit.factors["n_unique"] == 0, "factor"]
-        return f"{', '.join(without)} has none: the condition is violated"
+        return f"none: {', '.join(without)}; the condition is violated"
     if audit.fragile:
         return f"every factor has one; a factor hangs on each of: {', '.join(audit.fragile)}"
     return "every factor has at least two; no single item's loss would lose a factor"
@@ -113,7 +121,7 @@ def _core_table(diagnosis: Diagnosis) -> Table:
     shown = frame[["factor", "verdict", "core_margin", "core_lower", "core_upper"]].assign(
         bound=[_probability(value) for value in frame["error_bound"]],
         normal=[_probability(value) for value in frame["error_normal"]],
-        core=[_some(text.split()) for text in frame["core"]],
+        core=[_some(items) for items in frame["core"]],
     )
     shown = _without_empty(shown, diagnosis).rename(columns=_HEADERS)
     notes = [
@@ -130,7 +138,7 @@ def _core_table(diagnosis: Diagnosis) -> Table:
 
 def _unique_table(diagnosis: Diagnosis) -> Table:
     frame = diagnosis.audit.factors
-    names = [_some(text.split()) for text in frame["unique_children"]]
+    names = [_some(items) for items in frame["unique_children"]]
     shown = frame.assign(unique_children=names).rename(columns=_HEADERS)
     return Table.from_frame(shown, "Unique children (items of no other factor)")
 
@@ -144,11 +152,13 @@ def _dropping_table(diagnosis: Diagnosis, max_rows: int) -> Table | None:
         *(frame[c] for c in ("item", "factors", "lost", "merged_into", "margin_change")),
         strict=True,
     ):
-        own = min((before[factor] for factor in factors.split()), default=0.0)
+        own = min((before[factor] for factor in factors), default=0.0)
+        gone, home = " ".join(lost), " ".join(into)
         if lost:
-            rows.append((item, f"{lost} merges into {into}" if into else f"{lost} is lost"))
+            rows.append((item, f"{gone} merges into {home}" if into else f"{gone} is lost"))
         elif own > 0 >= own + change:
-            rows.append((item, f"{factors}: no threshold shows all its other items together"))
+            at_home = " ".join(factors)
+            rows.append((item, f"{at_home}: no threshold shows all its other items together"))
     if not rows:
         return None
     shown = pd.DataFrame(rows[:max_rows], columns=["item", "without it"])
@@ -163,7 +173,7 @@ def _outside_table(diagnosis: Diagnosis, max_rows: int) -> Table | None:
     nearest = frame.sort_values(["own", "share"], ascending=[False, True], kind="stable")
     nearest = nearest.groupby("item", sort=False).head(1).sort_index()
     shown = nearest.assign(
-        missing_edges=[_some(text.split()) for text in nearest["missing_edges"]],
+        missing_edges=[_some(items) for items in nearest["missing_edges"]],
         own=["yes" if own else "no" for own in nearest["own"]],
     )[["item", "factor", "own", "missing_edges", "threshold", "would_need"]]
     notes = [
@@ -183,7 +193,7 @@ def _without_empty(frame: pd.DataFrame, diagnosis: Diagnosis) -> pd.DataFrame:
     return frame.drop(columns=[c for c in frame if str(c).endswith(("lower", "upper"))])
 
 
-def _some(names: list[str]) -> str:
+def _some(names: tuple[str, ...]) -> str:
     more = len(names) - _MOST_ITEMS
     return " ".join(names[:_MOST_ITEMS]) + (f" and {more} more" if more > 0 else "")
 
@@ -191,7 +201,7 @@ def _some(names: list[str]) -> str:
 def _probability(value: float) -> str:
     if math.isnan(value):
         return "unknown"
-    return f"{value:.2g}" if value < 0.995 else "1"
+    return f"{value:.2g}" if value < 0.995 else "no bound"
 
 
 _HEADERS = {

@@ -310,7 +310,7 @@ def result(
     support.setflags(write=False)
     matrix = problem.dependence
     bars = barcode(matrix.values, matrix.names, call.min_children)
-    _refuse_uncovered(support, problem.dependence.names, call)
+    refuse_uncovered(support, problem.dependence.names, call)
     estimate = fit_factors(problem.latent.R, problem.n, support)
     rest = [k for k in range(len(everything)) if k not in set(order)]
     attached = attached_items(bars, support)
@@ -334,7 +334,8 @@ def result(
     )
 
 
-def _refuse_uncovered(support: BoolArray, names: tuple[str, ...], call: FitCall) -> None:
+def refuse_uncovered(support: BoolArray, names: tuple[str, ...], call: FitCall) -> None:
+    """Refuse a structure that leaves items out, if that was asked for."""
     out = [names[i] for i in np.flatnonzero(~support.any(axis=1))]
     if out and call.uncovered == "error":
         listed = ", ".join(out[:5]) + (", ..." if len(out) > 5 else "")

@@ -16,7 +16,14 @@ from dtstat.estimation.factors.small_models import fit_small
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.results.curve_fitting import fit_curves
 from dtstat.results.fit_call import FitCall
-from dtstat.results.fitting import Input, Work, fit_items, search, typical_rows
+from dtstat.results.fitting import (
+    Input,
+    Work,
+    fit_items,
+    refuse_uncovered,
+    search,
+    typical_rows,
+)
 from dtstat.selection.choose import by_first_item
 from dtstat.selection.criteria import HELD_OUT
 
@@ -72,7 +79,9 @@ class Procedure:
         latent = latent_correlations(matrix)
         problem = Input(matrix, latent, latent.R, typical_rows(matrix))
         _, outcome = search(problem, self.call, Work(self.dependence.measure, self.grid), fit_small)
-        return by_first_item(outcome.best.proposal.support)
+        support = by_first_item(outcome.best.proposal.support)
+        refuse_uncovered(support, matrix.names, self.call)
+        return support
 
     def _in_full(self, rows: IntArray, seed: int) -> BoolArray:
         call = self.call if self.call.seed is None else replace(self.call, seed=seed)

@@ -115,7 +115,7 @@ class Stability:
         return pd.DataFrame(
             {
                 "item": list(self.fit.item_names),
-                "factors": [" ".join(self.fit.structure.parents(i)) for i in range(len(shares))],
+                "factors": [self.fit.structure.parents(i) for i in range(len(shares))],
                 "stability": self.agreement.items,
                 "elsewhere": [
                     names[k] if share > 0 else "" for k, share in zip(other, often, strict=True)
@@ -134,7 +134,7 @@ class Stability:
                 "n_items": self.fit.support.sum(axis=0),
                 "exact": self.agreement.exact,
                 "jaccard": self.agreement.jaccard,
-                "items": [" ".join(self.fit.structure.children(k)) for k in self.fit.factor_names],
+                "items": [self.fit.structure.children(k) for k in self.fit.factor_names],
             }
         )
 

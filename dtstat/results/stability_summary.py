@@ -48,12 +48,14 @@ def _head(result: Stability) -> tuple[str, ...]:
 
 def _factors(result: Stability) -> Table:
     frame = result.factors.rename(columns={"n_items": "size", "jaccard": "overlap"})
+    frame = frame.assign(items=frame["items"].map(" ".join))
     notes = ["exact: share of resamples with the same items; overlap: mean |A ∩ B| / |A ∪ B|."]
     return Table.from_frame(frame, "Factors", notes)
 
 
 def _items(result: Stability, max_rows: int) -> Table:
     frame = result.items.sort_values("stability", kind="stable")
+    frame = frame.assign(factors=frame["factors"].map(" ".join))
     shown = frame.head(max_rows).rename(
         columns={"elsewhere_share": "share", "no_factor": "in none"}
     )

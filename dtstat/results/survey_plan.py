@@ -67,6 +67,14 @@ class SurveyPlan:
         return self.design.margin(self.measure)
 
     @property
+    def bound(self) -> Bound | None:
+        """Concentration inequality of the measure, None if there is none."""
+        try:
+            return Bound.of(self.measure, self.sharp)
+        except InputError:
+            return None
+
+    @property
     def n_items(self) -> int:
         """Number of items p."""
         return len(self.design.loadings)
@@ -135,11 +143,8 @@ class SurveyPlan:
         save(self, path)
 
     def _guarantee(self, target: str) -> Callable[[int], float] | None:
-        if target == "fit":
-            return None
-        try:
-            bound = Bound.of(self.measure, self.sharp)
-        except InputError:
+        bound = self.bound
+        if target == "fit" or bound is None:
             return None
         if target == "factors":
             if any(one.value <= 0 for one in self.margin.factors):

@@ -57,19 +57,19 @@ def _table(plan: SurveyPlan) -> Table:
             ],
         }
     )
-    form = "sharp" if plan.sharp else "the paper's"
     notes = [
-        f"guarantee: inequality, {form} form; holds whatever the sample. normal: approximation, "
-        "each pair",
-        "with its own distance and error; no guarantee. -: no number of people is enough, or it is "
-        "not known.",
+        f"guarantee: {_inequality(plan)}.",
+        "normal: approximation, each pair with its own distance and error; no guarantee.",
+        "-: no number of people is enough, or it is not known.",
     ]
     if plan.simulated:
         notes.append(
             f"simulation: surveys drawn from the design (up to {draws}, seed {plan.seed}) with 95 "
             "% interval; no guarantee."
         )
-    title = f"Number of people for at most {plan.error:.0%} error"
+    else:
+        notes.append("simulation: not asked for.")
+    title = f"Number of people for at most {100 * plan.error:g}% error"
     return Table(
         title,
         tuple(shown.columns),
@@ -77,6 +77,16 @@ def _table(plan: SurveyPlan) -> Table:
         "lrrr",
         tuple(notes),
     )
+
+
+def _inequality(plan: SurveyPlan) -> str:
+    """Say what the guarantee is and for which items it holds."""
+    bound = plan.bound
+    if bound is None:
+        return f"none is known for the measure '{plan.measure}'"
+    form = "sharp" if plan.sharp else "the paper's"
+    tied = "" if plan.design.levels is None or "ties" not in bound.holds_for else ", not ratings"
+    return f"inequality in {form} form, whatever the sample; for {bound.holds_for}{tied}"
 
 
 def _rows(n: float) -> str:

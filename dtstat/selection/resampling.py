@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from dtstat.arrays import IntArray
@@ -81,11 +82,12 @@ def resample(
     take = n_rows if size is None else size
     plan = _Draws(n_rows, take, scheme == "bootstrap", seed)
     done: dict[int, T | None] = {}
+    results = _results(work, plan, n_resamples, n_jobs)
     try:
-        results = _results(work, plan, n_resamples, n_jobs)
         for k, outcome in track(results, progress, "resampling", total=n_resamples):
             done[k] = outcome
     except KeyboardInterrupt:
+        results.close()
         if not done:
             raise
     found = [done[k] for k in sorted(done)]
@@ -111,21 +113,25 @@ class _Draws:
 
 def _results(
     work: RowWork[T], plan: _Draws, count: int, n_jobs: int
-) -> Iterator[tuple[int, T | None]]:
+) -> Generator[tuple[int, T | None]]:
     """Yield outcomes as they come; linear algebra has one thread, so that sums are the same."""
     if n_jobs == 1:
         with threadpool_limits(1):
             yield from ((k, _attempt(work, *plan.of(k))) for k in range(count))
         return
     chunk = max(1, count // (_CHUNKS_A_WORKER * effective_n_jobs(n_jobs)))
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        parts = pool(
-            delayed(_attempts)(work, plan, range(start, min(start + chunk, count)))
-            for start in range(0, count, chunk)
-        )
-    for part in parts:
-        yield from part
+    pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    parts = pool(
+        delayed(_attempts)(work, plan, range(start, min(start + chunk, count)))
+        for start in range(0, count, chunk)
+    )
+    try:
+        for part in parts:
+            yield from part
+    finally:
+        with warnings.catch_warnings():  # joblib tells of tasks that were given up
+            warnings.simplefilter("ignore", UserWarning)
+            parts.close()
 
 
 def _attempts(work: RowWork[T], plan: _Draws, which: range) -> list[tuple[int, T | None]]:

@@ -80,7 +80,10 @@ def _aligned(reference: BoolArray, support: BoolArray) -> tuple[BoolArray, BoolA
     from scipy.optimize import linear_sum_assignment
 
     overlap = reference.astype(int).T @ support.astype(int)
-    mine, theirs = linear_sum_assignment(overlap, maximize=True)
+    union = reference.sum(axis=0)[:, None] + support.sum(axis=0) - overlap
+    # Of equal overlaps the one with least else; the shares add up to less than one item.
+    preference = overlap + overlap / union / (1 + len(overlap))
+    mine, theirs = linear_sum_assignment(preference, maximize=True)
     paired = overlap[mine, theirs] > 0
     aligned = np.zeros_like(reference)
     aligned[:, mine[paired]] = support[:, theirs[paired]]

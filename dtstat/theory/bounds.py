@@ -223,9 +223,9 @@ class Bound:
         if callable(measure):
             name = getattr(measure, "__name__", "function")
             return cls(name, "b(n, ε)", "as you say", "yours", measure)
-        if measure in _NAMED:
+        if isinstance(measure, str) and measure in _NAMED:
             return _NAMED[measure](bool(sharp))
-        if measure in REGISTRY:
+        if isinstance(measure, str) and measure in REGISTRY:
             raise InputError(
                 f"`measure` '{measure}' has no known bound; these have: {', '.join(_NAMED)}. "
                 "Use one of them, method='simulation', or give a function b(n, eps).",

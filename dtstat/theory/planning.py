@@ -230,11 +230,11 @@ def _first(holds: Callable[[int], bool], low: int, most: int) -> int | None:
     """Smallest number from ``low`` on for which something holds that never ceases to hold."""
     if holds(low):
         return low
-    high = 2 * low
+    high = min(2 * low, most)
     while not holds(high):
-        low, high = high, 2 * high
-        if high > most:
+        if high == most:
             return None
+        low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
@@ -329,6 +329,7 @@ def _simulated(
     if counts.size > 1:
         raise InputError("`method` 'simulation' needs one number `n` of rows.", "n")
     draws = checks.integer("n_draws", n_draws, 1, "The default is 1000.")
+    _pairs(p, factor_size)  # checks it
     size = None if factor_size is None else _size(factor_size)
     return simulated_error(int(counts[0]), p, gamma, measure, size, draws, seed)
 
@@ -337,15 +338,20 @@ def _row_counts(n: int | npt.ArrayLike, p: int) -> IntArray:
     """Rows behind all pairs (one number), or behind each pair."""
     if np.ndim(n) == 0:
         return np.array([_one_n(n)])
-    counts = np.asarray(n)
+    try:
+        counts = np.asarray(n, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise checks.refusal("n", "a number, or a matrix of numbers", n, "Rows a pair.") from None
     if counts.shape != (p, p):
         raise checks.refusal(
             "n", f"a number, or a {p} × {p} matrix", counts.shape, "Use pairwise_n of dependence()."
         )
-    above: IntArray = counts[np.triu_indices(p, 1)].astype(np.int64)
-    if above.min() < 2:
-        raise checks.refusal("n", "at least 2 for every pair", int(above.min()), "Leave items out.")
-    return above
+    above = counts[np.triu_indices(p, 1)]
+    bad = above[~((above >= 2) & (above == np.floor(above)) & np.isfinite(above))]
+    if bad.size:
+        wanted = "a whole number of at least 2 for every pair"
+        raise checks.refusal("n", wanted, float(bad[0]), "Leave out items without answers.")
+    return above.astype(np.int64)
 
 
 def _one_n(n: object) -> int:

@@ -21,8 +21,12 @@ Recovers = Callable[[int, np.random.Generator], bool]
 
 _PILOT = 40  # draws at each n of the bracket
 _BATCHES = 8
+_CONFIRMATIONS = 3
+_TOO_FAR = 2.0  # standard errors that draws may fall short of the curve
 # Where all draws so far are at one n, nothing is known of the slope; then it is about this.
 _SLOPE, _SLOPE_SD, _LEAST_SLOPE = 6.0, 3.0, 0.5
+# Below this the rate would need twenty times the rows from one half to .95: it does not rise.
+_FLATTEST = 1.0
 _FLAT = 1e-4  # precision of the prior of the intercept: next to nothing
 _NEWTON_STEPS, _CLOSE = 100, 1e-8
 _FEWEST_ROWS = 10
@@ -61,8 +65,7 @@ class RecoveryCurve:
 
     def rate(self, n: FloatArray) -> FloatArray:
         """Chance of recovery with n rows, by the fitted curve."""
-        rate: FloatArray = 1 / (1 + np.exp(-(self.intercept + self.slope * np.log(n))))
-        return rate
+        return _rate(self.intercept, self.slope, n)
 
 
 def rows_for_recovery(
@@ -100,7 +103,7 @@ def rows_for_recovery(
     total = n_draws + 6 * _PILOT  # the bracket takes some six steps
     for _ in track(_steps(state, target, start, n_draws), progress, "simulating", total=total):
         pass
-    return _conclude(state, target)
+    return _conclude(state, target, n_draws)
 
 
 @dataclass
@@ -128,6 +131,24 @@ class _Tries:
             self.tried[n] = draws + 1, recovered + bool(found)
             yield
 
+    def answer(self, target: float) -> int:
+        """Rows at which the curve fitted so far reaches the target, within what may be tried."""
+        n = math.ceil(_quantile(*_fit(*self.columns()), target))
+        return max(_FEWEST_ROWS, min(n, self.most_rows))
+
+    def near(self, n: int) -> tuple[int, float]:
+        """Draws made with about n rows, and by how many standard errors they fall short.
+
+        Short of the fitted curve: a curve that cannot be flat passes over a plateau.
+        """
+        rows, draws, recovered = self.columns()
+        close = (rows >= 0.9 * n) & (rows <= 1.1 * n)
+        rate = _rate(*_fit(rows, draws, recovered), rows[close].astype(np.float64))
+        made = draws[close]
+        spread = math.sqrt(float(made @ (rate * (1 - rate))) + _FLAT)
+        short = (float(made @ rate) - int(recovered[close].sum())) / spread
+        return int(made.sum()), short
+
     def rate(self, n: int) -> float:
         """Share recovered with n rows."""
         draws, recovered = self.tried[n]
@@ -149,16 +170,19 @@ def _steps(state: _Tries, target: float, start: int, n_draws: int) -> Iterator[N
     yield from state.at(n, _PILOT)
     rising = state.rate(n) < target
     while (state.rate(n) < target) == rising:
-        further = n * 2 if rising else n // 2
-        if further > state.most_rows or further < _FEWEST_ROWS:
+        further = min(2 * n, state.most_rows) if rising else max(n // 2, _FEWEST_ROWS)
+        if further == n:
             break
         n = further
         yield from state.at(n, _PILOT)
-    else:
-        for _ in range(_BATCHES):
-            at = round(_quantile(*_fit(*state.columns()), target))
-            at = max(_FEWEST_ROWS, min(at, state.most_rows))
-            yield from state.at(at, math.ceil(n_draws / _BATCHES))
+    if n == state.most_rows and state.rate(n) < target - _TOO_FAR * _spread(target, _PILOT):
+        return  # not even with so many: more draws would not help
+    for _ in range(_BATCHES):
+        yield from state.at(state.answer(target), math.ceil(n_draws / _BATCHES))
+    for _ in range(_CONFIRMATIONS):  # a flat curve leads the draws astray: stay where the answer is
+        if state.near(state.answer(target))[0] >= n_draws / 2:
+            break
+        yield from state.at(state.answer(target), math.ceil(n_draws / 2))
 
 
 def _fit(rows: IntArray, draws: IntArray, recovered: IntArray) -> tuple[float, float]:
@@ -181,23 +205,35 @@ def _fit(rows: IntArray, draws: IntArray, recovered: IntArray) -> tuple[float, f
     return float(beta[0]) - slope * centre, slope
 
 
+def _rate(intercept: float, slope: float, n: FloatArray) -> FloatArray:
+    rate: FloatArray = 1 / (1 + np.exp(-(intercept + slope * np.log(n))))
+    return rate
+
+
 def _quantile(intercept: float, slope: float, target: float) -> float:
     return math.exp((math.log(target / (1 - target)) - intercept) / slope)
 
 
-def _conclude(state: _Tries, target: float) -> RecoveryCurve:
+def _spread(target: float, draws: int) -> float:
+    """Return the standard error of a rate."""
+    return math.sqrt(target * (1 - target) / draws)
+
+
+def _conclude(state: _Tries, target: float, n_draws: int) -> RecoveryCurve:
     rows, draws, recovered = state.columns()
     intercept, slope = _fit(rows, draws, recovered)
-    n = _quantile(intercept, slope, target)
+    n = state.answer(target)
+    made, short = state.near(n)
+    rises = slope > _FLATTEST or n == _FEWEST_ROWS  # nothing to rise from there
+    reached = made >= n_draws / 2 and short < _TOO_FAR and rises
+    spread = _spread(target, max(made, 1))
     # The rate near n is known from the draws made there; its error in n is by the slope.
-    near = draws[(rows > 0.8 * n) & (rows < 1.25 * n)].sum()
-    error = 1.96 / (slope * math.sqrt(max(near, 1) * target * (1 - target)))
-    reached = bool((recovered >= target * draws).any()) and n <= state.most_rows
+    factor = math.exp(1.96 * spread / (slope * target * (1 - target)))
     return RecoveryCurve(
         target,
-        math.ceil(n) if reached else None,
-        n * math.exp(-error) if reached else math.nan,
-        n * math.exp(error) if reached else math.nan,
+        n if reached else None,
+        n / factor if reached else math.nan,
+        n * factor if reached else math.nan,
         rows,
         draws,
         recovered,

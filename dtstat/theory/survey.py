@@ -175,7 +175,7 @@ def survey_design(
 
 
 def _loadings(n_factors: object, items_per_factor: object, loading: object) -> FloatArray:
-    values = np.asarray(loading, dtype=np.float64)
+    values = _numbers("loading", loading)
     if values.ndim == 2:
         return _given_loadings(values, n_factors)
     d = checks.integer("n_factors", n_factors, 1, "A survey has one factor or more.")
@@ -203,6 +203,16 @@ def _loadings(n_factors: object, items_per_factor: object, loading: object) -> F
     return L
 
 
+def _numbers(name: str, given: object) -> FloatArray:
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise checks.refusal(name, "numbers", given, "Give a number, a list or a matrix.") from None
+    if values.ndim > 2:
+        raise checks.refusal(name, "a number, a list or a matrix", values.shape, "Not more.")
+    return values
+
+
 def _given_loadings(values: FloatArray, n_factors: object) -> FloatArray:
     if not np.isfinite(values).all() or (np.abs(values) >= 1).any():
         raise InputError("`loading` must hold numbers between −1 and 1.", "loading")
@@ -216,7 +226,7 @@ def _given_loadings(values: FloatArray, n_factors: object) -> FloatArray:
 
 
 def _factor_correlations(given: object, d: int) -> FloatArray:
-    values = np.asarray(given, dtype=np.float64)
+    values = _numbers("factor_correlation", given)
     if values.ndim == 0:
         advice = "It is the correlation of every pair of factors."
         return equicorrelated(d, checks.proportion("factor_correlation", values.item(), advice))

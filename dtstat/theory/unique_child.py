@@ -116,7 +116,7 @@ class UniqueChildAudit:
     @property
     def fragile(self) -> tuple[str, ...]:
         """Items without which a factor is lost."""
-        return tuple(self.dropping.loc[self.dropping["lost"] != "", "item"])
+        return tuple(self.dropping.loc[self.dropping["lost"].map(len) > 0, "item"])
 
     def __repr__(self) -> str:
         state = "holds" if self.satisfied else "is violated"
@@ -154,7 +154,7 @@ def _factors(structure: Structure) -> pd.DataFrame:
             "factor": list(structure.factor_names),
             "n_items": structure.support.sum(axis=0),
             "n_unique": [len(items) for items in unique],
-            "unique_children": [" ".join(items) for items in unique],
+            "unique_children": unique,
         }
     )
 
@@ -168,10 +168,10 @@ def _dropping(structure: Structure, strength: FloatArray) -> pd.DataFrame:
         rows.append(
             (
                 name,
-                " ".join(parents),
+                parents,
                 len(parents) == 1,
-                " ".join(lost),
-                " ".join(_swallowing(structure, i, lost)),
+                lost,
+                tuple(_swallowing(structure, i, lost)),
                 min(change, default=0.0),
             )
         )
@@ -182,15 +182,22 @@ def _dropping(structure: Structure, strength: FloatArray) -> pd.DataFrame:
 def _lost_without(structure: Structure, i: int) -> tuple[str, ...]:
     """Name the factors that cannot be read off the parent-sharing graph without an item."""
     others = np.arange(structure.n_items) != i
-    E = structure.parent_sharing_graph()[np.ix_(others, others)]
-    seen = independent_maximal_cliques(E, min_children=1).support
-    cliques = {column.tobytes() for column in seen.T}
-    left = structure.support[others]
+    everything = np.ones(structure.n_items, dtype=bool)
+    before, after = _readable(structure, everything), _readable(structure, others)
     return tuple(
         name
-        for name, column in zip(structure.factor_names, left.T, strict=True)
-        if np.ascontiguousarray(column).tobytes() not in cliques
+        for name, was, still in zip(structure.factor_names, before, after, strict=True)
+        if was and not still
     )
+
+
+def _readable(structure: Structure, kept: BoolArray) -> list[bool]:
+    """Say of each factor whether the graph of the kept items shows it."""
+    E = structure.parent_sharing_graph()[np.ix_(kept, kept)]
+    seen = independent_maximal_cliques(E, min_children=1).support
+    cliques = {column.tobytes() for column in np.ascontiguousarray(seen.T)}
+    left = np.ascontiguousarray(structure.support[kept].T)
+    return [column.tobytes() in cliques for column in left]
 
 
 def _swallowing(structure: Structure, i: int, lost: tuple[str, ...]) -> list[str]:
@@ -232,7 +239,7 @@ def _outside(
                     "own": bool(structure.support[i, k]),
                     "n_missing": int(lacking.sum()),
                     "share": lacking.sum() / max(members.sum(), 1),
-                    "missing_edges": " ".join(names[lacking]),
+                    "missing_edges": tuple(names[lacking]),
                     "threshold": float(thresholds[k]),
                     "would_need": weakest,
                 }
