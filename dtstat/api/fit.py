@@ -21,7 +21,7 @@ from dtstat.results import DTFit
 from dtstat.results.curve_fitting import fit_curves
 from dtstat.results.fit_call import FitCall
 from dtstat.results.fitting import Work, check_call, fit_items, fit_matrix
-from dtstat.selection.choose import GIVEN, by_first_item
+from dtstat.selection.choose import GIVEN, by_first_item, first_item_order
 from dtstat.selection.criteria import HELD_OUT
 from dtstat.selection.search import SEARCHES
 from dtstat.simulation.seeds import Seed, seed_number
@@ -95,7 +95,8 @@ def fit(
         rows count as evidence (Wu & Browne 2015), so that large surveys do not buy a factor for
         every small misfit. "none": the model is exactly true of some structure.
     structure
-        A structure to fit instead of searching for one; its items are picked from the data.
+        A structure to fit instead of searching for one; its items are picked from the data, its
+        factors keep their names.
     finalists
         With curves: so many structures, the best by the copula, are fitted with them.
     preset
@@ -216,8 +217,14 @@ def _fit_items(data: Data, structure: Structure | None, call: FitCall, work: Wor
         items = as_items(data)
     else:
         items = picked(data, structure.item_names)
-        work = replace(work, given=by_first_item(structure.support))
+        work = _with_structure(work, structure)
     return (fit_curves if call.estimator in NONLINEAR else fit_items)(items, call, work)
+
+
+def _with_structure(work: Work, structure: Structure) -> Work:
+    order = first_item_order(structure.support)
+    names = tuple(structure.factor_names[k] for k in order)
+    return replace(work, given=by_first_item(structure.support), names=names)
 
 
 def picked(data: Data, names: tuple[str, ...]) -> ItemData:
@@ -252,5 +259,5 @@ def _fit_matrix(
         )
     if structure is not None:
         matrix = matrix.select(structure.item_names)
-        work = replace(work, given=by_first_item(structure.support))
+        work = _with_structure(work, structure)
     return fit_matrix(matrix, n_obs, call, work)

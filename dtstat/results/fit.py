@@ -72,6 +72,8 @@ class DTFit:
         What names of factors begin with.
     nonlinear
         Curves of the items, with the estimators "spline", "neural" and "variational".
+    given_names
+        Names of the factors of a structure that was given; empty if it was found.
     """
 
     call: FitCall
@@ -91,6 +93,7 @@ class DTFit:
     notes: tuple[str, ...]
     stem: str = "F"
     nonlinear: NonlinearFit | None = None
+    given_names: tuple[str, ...] = ()
 
     @property
     def item_names(self) -> tuple[str, ...]:
@@ -99,8 +102,8 @@ class DTFit:
 
     @property
     def factor_names(self) -> tuple[str, ...]:
-        """F1, F2, ... (G1, G2, ... at a second level) in the order of their first items."""
-        return tuple(f"{self.stem}{k + 1}" for k in range(self.n_factors))
+        """F1, F2, ... (G1, G2, ... at a second level), or as given; by their first items."""
+        return self.given_names or tuple(f"{self.stem}{k + 1}" for k in range(self.n_factors))
 
     @property
     def n_factors(self) -> int:

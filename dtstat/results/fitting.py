@@ -61,13 +61,14 @@ _OF_FACTORS = (
 
 @dataclass(frozen=True)
 class Work:
-    """How to run: the measure, all thresholds or these, a given structure, threads, progress."""
+    """How to run: measure, thresholds, threads, progress; a given structure and its names."""
 
     measure: str | PairFunction = "spearman"
     grid: FloatArray | None = None
     given: BoolArray | None = None
     n_jobs: int = 1
     progress: Progress = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,6 +332,7 @@ def result(
         marginals=margins,
         notes=(*notes, *_warned(problem, estimate)),
         nonlinear=curves,
+        given_names=work.names,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dtstat.arrays import BoolArray
+from dtstat.arrays import BoolArray, IntArray
 from dtstat.selection.criteria import HELD_OUT, INFORMATION
 from dtstat.selection.evaluate import Scored
 from dtstat.selection.holdout import HeldOut
@@ -108,8 +108,13 @@ def _contender(one: Scored, n: float, fitted: bool) -> Contender:
 
 def by_first_item(support: BoolArray) -> BoolArray:
     """Put the factors in the order of their first items, the larger first."""
-    order = np.lexsort((-support.sum(axis=0), support.argmax(axis=0)))
-    return np.ascontiguousarray(support[:, order])
+    return np.ascontiguousarray(support[:, first_item_order(support)])
+
+
+def first_item_order(support: BoolArray) -> IntArray:
+    """(d,) positions of the factors by their first items, the larger first."""
+    order: IntArray = np.lexsort((-support.sum(axis=0), support.argmax(axis=0)))
+    return order
 
 
 def ranking(all_: tuple[Contender, ...], criterion: str) -> list[int]:

@@ -264,10 +264,10 @@ def sample_size_table(
     Examples
     --------
     >>> sample_size_table(25, 0.2).head(3)[["measure", "form", "n"]]
-        measure    form     n
-    0   kendall   sharp   940
-    1   kendall   paper  1879
-    2   kendall  normal   161
+       measure    form     n
+    0  kendall   sharp   940
+    1  kendall   paper  1879
+    2  kendall  normal   161
     """
     rows = []
     for items in np.atleast_1d(np.asarray(p, dtype=object)):

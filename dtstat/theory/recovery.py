@@ -224,8 +224,9 @@ def _conclude(state: _Tries, target: float, n_draws: int) -> RecoveryCurve:
     intercept, slope = _fit(rows, draws, recovered)
     n = state.answer(target)
     made, short = state.near(n)
+    within = _quantile(intercept, slope, target) <= state.most_rows
     rises = slope > _FLATTEST or n == _FEWEST_ROWS  # nothing to rise from there
-    reached = made >= n_draws / 2 and short < _TOO_FAR and rises
+    reached = made >= n_draws / 2 and short < _TOO_FAR and within and rises
     spread = _spread(target, max(made, 1))
     # The rate near n is known from the draws made there; its error in n is by the slope.
     factor = math.exp(1.96 * spread / (slope * target * (1 - target)))
