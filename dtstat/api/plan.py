@@ -35,7 +35,7 @@ def plan(
     measure: str = "spearman",
     error: float = 0.05,
     sharp: bool = True,
-    n_draws: int = 1000,
+    n_draws: int = 2000,
     most_rows: int = 20_000,
     seed: Seed = None,
     n_jobs: int = 1,
@@ -81,7 +81,7 @@ def plan(
 
     Notes
     -----
-    Cost of 1000 draws with 25 items: some seconds for the first two targets, half a minute for
+    Cost of 2000 draws with 25 items: some seconds for the first two targets, half a minute for
     ``fit``.
 
     Examples
@@ -95,7 +95,7 @@ def plan(
     """
     find_measure(measure)
     accepted = checks.open_unit("error", error, "0.05 accepts one failure in twenty.")
-    draws = checks.integer("n_draws", n_draws, 0, "1000 is the default; 0 for no simulation.")
+    draws = checks.integer("n_draws", n_draws, 0, "2000 is the default; 0 for no simulation.")
     most = checks.integer("most_rows", most_rows, 10, "20000 is the default.")
     if design is None:
         design = survey_design(n_factors, items_per_factor, loading, factor_correlation, levels)

@@ -53,7 +53,7 @@ def plan(
     ] = False,
     draws: Annotated[
         int, typer.Option(min=0, help="Simulated surveys around each answer; 0 for none.")
-    ] = 1000,
+    ] = 2000,
     seed: Annotated[
         int | None,
         typer.Option(
