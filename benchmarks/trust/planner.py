@@ -8,7 +8,7 @@ import pandas as pd
 import dtstat as dt
 from benchmarks.harness import Report
 from dtstat.api.plan import planned_call
-from dtstat.results.survey_simulation import events
+from dtstat.results.trust.survey_simulation import events
 
 FRESH = 2000
 SURVEYS = (

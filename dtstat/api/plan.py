@@ -14,8 +14,8 @@ from dtstat.dependence.registry import find_measure
 from dtstat.errors import InputError
 from dtstat.progress import Progress
 from dtstat.results.fit_call import FitCall
-from dtstat.results.survey_plan import SurveyPlan
-from dtstat.results.survey_simulation import events
+from dtstat.results.trust.survey_plan import SurveyPlan
+from dtstat.results.trust.survey_simulation import events
 from dtstat.simulation.seeds import Seed, seed_number
 from dtstat.theory.recovery import RecoveryCurve, rows_for_recovery
 from dtstat.theory.survey import SurveyDesign, survey_design

@@ -20,11 +20,11 @@ from dtstat.dependence.registry import REGISTRY
 from dtstat.dependence.resampled import RowDependence
 from dtstat.errors import EstimationError, EstimationWarning, InputError
 from dtstat.progress import Progress
-from dtstat.results.diagnosing import implied_dependence, margin_intervals
-from dtstat.results.diagnosis import Diagnosis
 from dtstat.results.fit import DTFit
-from dtstat.results.procedure import Procedure
-from dtstat.results.stability import SampleRound, Stability
+from dtstat.results.trust.diagnosing import implied_dependence, margin_intervals
+from dtstat.results.trust.diagnosis import Diagnosis
+from dtstat.results.trust.procedure import Procedure
+from dtstat.results.trust.stability import SampleRound, Stability
 from dtstat.selection.choose import GIVEN
 from dtstat.selection.resampling import SCHEMES, Scheme, resample
 from dtstat.simulation.seeds import Seed, seed_number

@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 import dtstat as dt
 from dtstat.dependence.kendall import kendall
 from dtstat.results.fit_call import FitCall
-from dtstat.results.survey_simulation import events
+from dtstat.results.trust.survey_simulation import events
 from dtstat.theory.expected import ASYMPTOTIC_VARIANCES
 from dtstat.theory.recovery import _fit, _quantile, rows_for_recovery
 

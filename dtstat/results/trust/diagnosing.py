@@ -15,9 +15,9 @@ from dtstat.errors import DTWarning, EstimationError, EstimationWarning
 from dtstat.estimation.factors.fit_measures import implied_correlations
 from dtstat.estimation.nonlinear.draws import draw_answers
 from dtstat.progress import Progress
-from dtstat.results.diagnosis import MarginIntervals
-from dtstat.results.diagnosis_frames import cores
 from dtstat.results.fit import DTFit
+from dtstat.results.trust.diagnosis import MarginIntervals
+from dtstat.results.trust.diagnosis_frames import cores
 from dtstat.selection.resampling import resample
 from dtstat.theory.margin import margin_values
 from dtstat.theory.survey import POPULATION, simulated_rows

@@ -10,7 +10,7 @@ import pandas as pd
 from dtstat.report import Summary, Table
 
 if TYPE_CHECKING:
-    from dtstat.results.diagnosis import Diagnosis
+    from dtstat.results.trust.diagnosis import Diagnosis
 
 _MOST_ITEMS = 8  # named in a cell
 

@@ -15,7 +15,7 @@ from dtstat.dependence.hidden import HiddenPair
 from dtstat.report import Summary
 from dtstat.results.fit import DTFit
 from dtstat.results.serialize import register, save
-from dtstat.results.stability_summary import stability_summary
+from dtstat.results.trust.stability_summary import stability_summary
 from dtstat.selection.stability import Agreement, agreement
 from dtstat.structure import Structure, compare
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dtstat.report import Summary, Table
 
 if TYPE_CHECKING:
-    from dtstat.results.stability import Stability
+    from dtstat.results.trust.stability import Stability
 
 _SURE = 0.75  # items below are listed as unstable in the head
 _STRUCTURES = 5

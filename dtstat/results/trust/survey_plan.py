@@ -14,7 +14,7 @@ import pandas as pd
 from dtstat.errors import InputError
 from dtstat.report import Summary
 from dtstat.results.serialize import register, save
-from dtstat.results.survey_plan_summary import plan_summary
+from dtstat.results.trust.survey_plan_summary import plan_summary
 from dtstat.theory.bounds import Bound
 from dtstat.theory.expected import CriticalPairs, global_pairs, local_error, local_pairs
 from dtstat.theory.margin import Margin

@@ -16,7 +16,7 @@ from dtstat.theory.margin import LocalMargin, Pair, structure_margin
 from dtstat.theory.unique_child import UniqueChildAudit, audit
 
 if TYPE_CHECKING:
-    from dtstat.results.diagnosis import Diagnosis
+    from dtstat.results.trust.diagnosis import Diagnosis
 
 
 def cores(fit: DTFit) -> BoolArray:

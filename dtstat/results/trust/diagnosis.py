@@ -13,10 +13,10 @@ from dtstat.arrays import FloatArray
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError
 from dtstat.report import Summary
-from dtstat.results import diagnosis_frames as frames
-from dtstat.results.diagnosis_summary import diagnosis_summary
 from dtstat.results.fit import DTFit
 from dtstat.results.serialize import register, save
+from dtstat.results.trust import diagnosis_frames as frames
+from dtstat.results.trust.diagnosis_summary import diagnosis_summary
 from dtstat.theory.bounds import NORMAL, Bound
 from dtstat.theory.margin import Margin, structure_margin
 from dtstat.theory.unique_child import UniqueChildAudit

@@ -12,7 +12,7 @@ from dtstat.arrays import FloatArray
 from dtstat.report import Summary, Table
 
 if TYPE_CHECKING:
-    from dtstat.results.survey_plan import SurveyPlan
+    from dtstat.results.trust.survey_plan import SurveyPlan
 
 
 def plan_summary(plan: SurveyPlan) -> Summary:

@@ -14,7 +14,7 @@ from dtstat.data import as_items
 from dtstat.dependence import dependence_matrix
 from dtstat.errors import DTError, DTWarning
 from dtstat.results.fit_call import FitCall
-from dtstat.results.procedure import Procedure
+from dtstat.results.trust.procedure import Procedure
 from dtstat.selection.choose import by_first_item
 from dtstat.theory.margin import margin_values
 from dtstat.theory.survey import SurveyDesign
