@@ -7,7 +7,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.t
 ONE_CORE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench check docs clean
+.PHONY: help setup demo test bench check docs r-package clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -19,6 +19,7 @@ setup: $(VENV)/.dev r-packages  ## install what the tests need: Python packages,
 
 test: setup check  ## all checks and tests, Python and against live R
 	DTSTAT_REQUIRE_ALL=1 $(ONE_CORE) $(PY) -m pytest -n 2
+	@sh tools/check_r.sh $(PY)
 
 check: $(VENV)/.dev  ## ruff and mypy
 	$(VENV)/bin/ruff check .
@@ -32,9 +33,14 @@ bench: $(VENV)/.dev r-packages  ## speed and correctness beside the peers, as ra
 	$(ONE_CORE) $(PY) -m benchmarks.choice
 	$(ONE_CORE) $(PY) -m benchmarks.curves
 	$(ONE_CORE) $(PY) -m benchmarks.trust
+	$(ONE_CORE) sh benchmarks/r_bridge.sh $(PY)
 
-docs: $(VENV)/.dev  ## run the examples of README and vignettes; refresh what they show
+docs: $(VENV)/.dev r-packages  ## run the examples of README and vignettes; refresh what they show
+	cd r-wrapper && Rscript -e 'roxygen2::roxygenise()'
 	$(ONE_CORE) $(PY) tools/refresh_docs.py
+
+r-package: $(VENV)/.dev r-packages  ## the R package with its vignettes, in .build/r
+	@sh tools/check_r.sh $(PY) build
 
 clean:  ## remove the environment and everything made
 	rm -rf $(VENV) .build .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

@@ -5,7 +5,8 @@
 #   sh tools/install_r.sh [PACKAGE ...]    more R packages besides, by their names in R
 set -eu
 
-packages="psych psychTools lavaan pcaPP energy GPArotation reticulate${*:+ $*}"
+packages="psych psychTools lavaan pcaPP energy GPArotation reticulate testthat roxygen2 knitr \
+rmarkdown generics ggplot2 haven tibble broom${*:+ $*}"
 
 missing() {
     command -v Rscript >/dev/null 2>&1 || { echo "R"; return; }
@@ -18,7 +19,7 @@ missing() {
 lacking=$(missing)
 [ -n "$lacking" ] || exit 0
 
-debian="r-base-core"
+debian="r-base-core r-base-dev pandoc qpdf"
 for name in $packages; do
     debian="$debian r-cran-$(echo "$name" | tr '[:upper:]' '[:lower:]')"
 done

@@ -1,8 +1,8 @@
 """Run the examples of the README and of the vignettes and put what they print where they show it.
 
 README: a line ``<!-- run: COMMAND -->`` owns the fenced block below it: ``dtstat ...`` runs the
-command line, ``python`` runs the Python block above it, ``cat FILE`` shows a file of the
-repository.
+command line, ``python`` runs the Python block above it, ``R`` the R block above it, ``cat FILE``
+shows a file of the repository.
 
 Vignettes: blocks of Python are run in order, in one namespace and in the folder of the vignette.
 What a block prints, and what it is warned of, stands in a block of text below it. Figures are files
@@ -31,6 +31,7 @@ README = ROOT / "README.md"
 VIGNETTES = ROOT / "vignettes"
 OWNED = re.compile(r"<!-- run: (?P<command>.+?) -->\n```\n(?P<output>.*?)```\n", re.DOTALL)
 CODE = re.compile(r"^```python\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
+R_CODE = re.compile(r"^```r\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 CODE_AND_OUTPUT = re.compile(
     r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n.*?^```\n)?", re.DOTALL | re.MULTILINE
 )
@@ -63,7 +64,8 @@ def refreshed(text: str) -> str:
     def block(match: re.Match[str]) -> str:
         command = match["command"]
         above = text[: match.start()]
-        output = run_python(above) if command == "python" else run_command(command)
+        runs = {"python": run_python, "R": run_r}
+        output = runs[command](above) if command in runs else run_command(command)
         return f"<!-- run: {command} -->\n```\n{output.rstrip()}\n```\n"
 
     return OWNED.sub(block, text)
@@ -100,6 +102,24 @@ def figures(text: str) -> list[str]:
 def run_python(above: str) -> str:
     """Run the last Python block of the text above; return what it prints."""
     return run_code(CODE.findall(above)[-1], {})
+
+
+def run_r(above: str) -> str:
+    """Run the last R block of the text above with the R package as it is; return what it prints."""
+    library = ROOT / ".build" / "rlib"
+    library.mkdir(parents=True, exist_ok=True)
+    install = ["R", "CMD", "INSTALL", "--no-docs", "-l", str(library), str(ROOT / "r-wrapper")]
+    subprocess.run(install, capture_output=True, check=True)
+    environment = {**os.environ, "R_LIBS": str(library), "RETICULATE_PYTHON": sys.executable}
+    code = R_CODE.findall(above)[-1]
+    done = subprocess.run(
+        ["Rscript", "--vanilla", "-e", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    return "\n".join(line.rstrip() for line in done.stdout.splitlines())
 
 
 def run_code(code: str, names: dict[str, Any]) -> str:

@@ -43,6 +43,17 @@ def register(cls: _Class) -> _Class:
     return cls
 
 
+def to_bytes(result: object, compressed: bool = True) -> bytes:
+    """Return the content of the file that a result is saved to."""
+    arrays: list[NDArray[Any]] = []
+    metadata = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "result": _encode(result, arrays),
+    }
+    return _archive(json.dumps(metadata, allow_nan=False), arrays, compressed)
+
+
 def save(result: object, path: str | os.PathLike[str]) -> None:
     """Write a result to a file.
 
@@ -51,13 +62,7 @@ def save(result: object, path: str | os.PathLike[str]) -> None:
     InputError
         If the file cannot be written.
     """
-    arrays: list[NDArray[Any]] = []
-    metadata = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "result": _encode(result, arrays),
-    }
-    content = _archive(json.dumps(metadata, indent=1, allow_nan=False), arrays)
+    content = to_bytes(result)
     try:
         Path(path).write_bytes(content)
     except OSError as error:
@@ -99,6 +104,11 @@ def load(path: str | os.PathLike[str]) -> Any:
         content = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"Cannot read '{shown}': {error.strerror or error}.", "path") from None
+    return from_bytes(content, shown)
+
+
+def from_bytes(content: bytes, shown: str) -> Any:
+    """Read a result from the content of a file; ``shown`` is what messages call that."""
     metadata, read = _open(content, shown)
     version = metadata.get("format_version")
     if not isinstance(version, int) or version > FORMAT_VERSION:
@@ -117,9 +127,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         ) from None
 
 
-def _archive(text: str, arrays: list[NDArray[Any]]) -> bytes:
+def _archive(text: str, arrays: list[NDArray[Any]], compressed: bool) -> bytes:
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **{f"a{k}": a for k, a in enumerate(arrays)})
+    write = np.savez_compressed if compressed else np.savez
+    write(buffer, allow_pickle=False, **{f"a{k}": a for k, a in enumerate(arrays)})
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
         member = zipfile.ZipInfo(_METADATA, _EPOCH)
         archive.writestr(member, text, zipfile.ZIP_DEFLATED)

@@ -5,7 +5,7 @@ On Fisher's scale z = artanh r, the density of r from n rows (Hotelling 1953) be
     f(z) = c (1 − ρ²)^{(n−1)/2} (1 − r²)^{(n−2)/2} (1 − ρr)^{−(n−3/2)} F(½, ½; n − ½; (1 + ρr)/2),
     c = (n − 2) Γ(n − 1) / (√(2π) Γ(n − ½)),
 
-nearly normal with variance 1/(n − 3), so a Gauss rule over some forty of its standard deviations
+nearly normal with variance 1/(n − 3), so a Gauss rule over eighteen of its standard deviations
 integrates the tails. The tail P(|r − ρ| ≥ ε) is largest for a ρ between 0, where r varies most,
 and ε/2, from where −ε/2 is the nearest value that is ε away; the search is over that interval and
 a little more.
@@ -25,8 +25,8 @@ import numpy as np
 
 from dtstat.arrays import FloatArray
 
-_NODES = 160
-_WIDTH = 40.0  # standard deviations of z that are integrated
+_NODES = 80
+_WIDTH = 18.0  # standard deviations of z that are integrated: nothing is left beyond
 _LARGEST = 18.0  # beyond this z, r is 1 in floating point
 _GRID = 9
 _ZOOMS = 8

@@ -1,0 +1,141 @@
+"""The functions that the R package may ask for, by name.
+
+Most are those of :mod:`dtstat` themselves: arguments have the same names, objects of R are turned
+into dtstat's own on the way in, and results into the parts of an R object on the way out
+(:mod:`dtstat.interop.r_views`). The others serve R's generics: they take the saved state of a
+result and go on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import dtstat as dt
+from dtstat.estimation.sem.syntax import measured_structure
+from dtstat.interop.r_views import view
+from dtstat.interop.r_wire import RArray, RObject
+from dtstat.results.serialize import from_bytes
+
+Function = Callable[..., Any]
+
+_PUBLIC = (
+    "bartlett_test",
+    "bounds",
+    "cfa",
+    "compare",
+    "compare_solutions",
+    "datasets",
+    "dependence",
+    "diagnose",
+    "efa",
+    "error_bound",
+    "fit",
+    "kmo",
+    "load",
+    "load_dataset",
+    "margin",
+    "max_items",
+    "measures",
+    "min_margin",
+    "parallel_analysis",
+    "plan",
+    "sample_size",
+    "sample_size_table",
+    "sem",
+    "simulate",
+    "solution_path",
+    "stability",
+    "survey_design",
+    "ucc_probability",
+)
+
+
+def _serve(function: Function) -> Function:
+    """Let a function take and return what crosses."""
+
+    def served(**arguments: Any) -> Any:
+        return view(function(**{name: revived(value) for name, value in arguments.items()}))
+
+    return served
+
+
+def revived(value: Any) -> Any:
+    """Turn vectors and objects of R into what they stand for in Python."""
+    if isinstance(value, RArray):
+        return value.plain()
+    if isinstance(value, list):
+        return [revived(one) for one in value]
+    if isinstance(value, dict):
+        return {name: revived(one) for name, one in value.items()}
+    if not isinstance(value, RObject):
+        return value
+    fields = revived(value.fields)
+    if "state" in fields:
+        return from_bytes(fields["state"], "the saved object")
+    if value.kind == "dt_dependence":
+        return _dependence(fields)
+    if value.kind == "dt_structure":
+        return dt.Structure(
+            _array(fields["support"]), _names(fields["items"]), _names(fields["factors"])
+        )
+    if value.kind == "dt_survey_design":
+        loadings, Phi = _array(fields["loadings"]), _array(fields["factor_correlations"])
+        return dt.survey_design(
+            None, loading=loadings, factor_correlation=Phi, levels=fields["levels"]
+        )
+    raise dt.InputError(f"An object of the class '{value.kind}' cannot be used here.")
+
+
+def _dependence(fields: dict[str, Any]) -> dt.DependenceMatrix:
+    matrix = dt.DependenceMatrix.from_matrix(
+        _array(fields["values"]), fields["n_obs"], fields["measure"], _names(fields["items"])
+    )
+    counts = fields.get("pairwise_n")
+    if counts is None:
+        return matrix
+    return replace(matrix, pairwise_n=_array(counts).astype(np.int64))
+
+
+def _array(value: Any) -> Any:
+    return value.to_numpy() if isinstance(value, pd.DataFrame) else np.asarray(value)
+
+
+def _names(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else [str(name) for name in value]
+
+
+def _dependence_matrix(**arguments: Any) -> dt.DependenceMatrix:
+    return dt.DependenceMatrix.from_matrix(**arguments)
+
+
+def _predict(state: bytes, data: Any, sd: bool = False) -> pd.DataFrame:
+    """Factor scores of rows."""
+    result = from_bytes(state, "the saved object")
+    if isinstance(result, dt.DTFit):
+        return result.factor_scores(data, sd)
+    return result.factor_scores(data)  # type: ignore[no-any-return]
+
+
+def _text(state: bytes, **options: Any) -> str:
+    """Print the summary with other options than R keeps."""
+    return str(from_bytes(state, "the saved object").summary(**options).to_text())
+
+
+def _second_level(state: bytes, **options: Any) -> dt.DTFit:
+    return from_bytes(state, "the saved object").second_level(**options)  # type: ignore[no-any-return]
+
+
+FUNCTIONS: dict[str, Function] = {
+    **{name: _serve(getattr(dt, name)) for name in _PUBLIC},
+    "dependence_matrix": _serve(_dependence_matrix),
+    "lavaan_structure": _serve(measured_structure),
+    "predict": _serve(_predict),
+    "summary_text": _serve(_text),
+    "second_level": _serve(_second_level),
+    "echo": lambda value: value,
+}

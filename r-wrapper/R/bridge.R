@@ -1,0 +1,78 @@
+# The way to Python: found once, started at the first call, never at load.
+
+the <- new.env(parent = emptyenv())
+
+protocol <- 1L
+
+bridge <- function() {
+  if (is.null(the$bridge)) the$bridge <- connect()
+  the$bridge
+}
+
+connect <- function() {
+  use_planned_python()
+  module <- tryCatch(
+    without_prompts(reticulate::import("dtstat.interop.r_bridge", convert = TRUE)),
+    error = function(e) stop(no_module(conditionMessage(e)))
+  )
+  check_protocol(module$hello())
+  module
+}
+
+check_protocol <- function(hello) {
+  if (hello$protocol == protocol) return(invisible(hello))
+  message <- paste0(
+    "This R package speaks version ", protocol, " of its protocol, its Python part (",
+    hello$version, ") version ", hello$protocol, ". Run install_dtstat() and restart R."
+  )
+  stop(condition(message, c("dtstat_error_protocol", "dtstat_error", "error")))
+}
+
+# reticulate before 1.41 offers to install Miniconda when it finds no Python.
+without_prompts <- function(code) {
+  before <- Sys.getenv("RETICULATE_MINICONDA_ENABLED", NA)
+  Sys.setenv(RETICULATE_MINICONDA_ENABLED = "FALSE")
+  on.exit(if (is.na(before)) Sys.unsetenv("RETICULATE_MINICONDA_ENABLED") else
+    Sys.setenv(RETICULATE_MINICONDA_ENABLED = before))
+  force(code)
+}
+
+no_module <- function(reason) {
+  python <- tryCatch(reticulate::py_config()$python, error = function(e) NULL)
+  first <- strsplit(reason, "\n")[[1]][1]
+  message <- if (is.null(python)) {
+    "Python 3.11 or newer was not found. Run install_dtstat() once, then restart R."
+  } else {
+    paste0(
+      "The Python part of dtstat is not installed for ", python, " (", first,
+      "). Run install_dtstat() once, then restart R; dt_sitrep() says more."
+    )
+  }
+  kind <- if (is.null(python)) "dtstat_error_no_python" else "dtstat_error_no_module"
+  condition(message, c(kind, "dtstat_error", "error"))
+}
+
+# Call a function of Python; `arguments` by name.
+ask <- function(name, arguments, progress = FALSE, call = sys.call(-1)) {
+  encoded <- Map(encode, arguments, names(arguments))
+  module <- bridge()
+  answer <- module$call(name, reticulate::dict(encoded), progress_of(progress))
+  warn_again(answer$warnings, call)
+  if (!isTRUE(answer$ok)) raise(answer$error, call)
+  decode(answer$value)
+}
+
+progress_of <- function(progress) {
+  if (!isTRUE(progress)) return(NULL)
+  bar <- NULL
+  function(done, total) {
+    if (is.null(bar) && total > 0) bar <<- utils::txtProgressBar(max = total, style = 3)
+    if (!is.null(bar)) utils::setTxtProgressBar(bar, done)
+    if (!is.null(bar) && done >= total) {
+      close(bar)
+      bar <<- NULL # work may have several phases
+    }
+    invisible(NULL)
+  }
+}
+

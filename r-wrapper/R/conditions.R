@@ -1,0 +1,48 @@
+# Errors and warnings with classes, so that code can tell them apart.
+
+stop_input <- function(..., class = NULL, call = NULL) {
+  stop(condition(paste0(...), c(class, "dtstat_error_input", "dtstat_error", "error"), call))
+}
+
+condition <- function(message, class, call = NULL, ...) {
+  structure(class = c(class, "condition"), list(message = message, call = call, ...))
+}
+
+# The sentence in R's words.
+in_r <- function(message) {
+  words <- c(
+    "DependenceMatrix.from_matrix" = "dt_dependence_matrix", "dtstat\\.measures\\(\\)" = "dt_measures()",
+    "dtstat\\.([a-z_]+)\\(" = "dt_\\1(", "got None" = "got NULL", "\\bTrue\\b" = "TRUE",
+    "\\bFalse\\b" = "FALSE", "\\bNone\\b" = "NULL", "a Structure;" = "a structure;",
+    "\\b(fit|plan|diagnose|stability|cfa|dependence|survey_design|solution_path|measures)\\(" = "dt_\\1("
+  )
+  for (python in names(words)) message <- gsub(python, words[[python]], message, perl = TRUE)
+  gsub("\\bdt_dt_", "dt_", message)
+}
+
+# What Python refused: the same sentence, with a class and without a traceback.
+raise <- function(error, call = NULL) {
+  if (identical(error$class, "KeyboardInterrupt")) {
+    signalCondition(condition("Interrupted.", "interrupt"))
+    stop(condition("Interrupted.", c("dtstat_error_interrupted", "dtstat_error", "error"), call))
+  }
+  if (identical(error$class, "InternalError")) {
+    the$traceback <- error$traceback
+    message <- paste0(error$message, "\nThis is a mistake of dtstat. See dt_last_traceback().")
+    stop(condition(message, c("dtstat_error_internal", "dtstat_error", "error"), call))
+  }
+  kind <- switch(error$class,
+    InputError = "input", ModelSyntaxError = "input", EstimationError = "estimation",
+    MissingExtraError = "missing_extra", ForkError = "fork", "other"
+  )
+  class <- c(paste0("dtstat_error_", kind), "dtstat_error", "error")
+  stop(condition(in_r(error$message), class, call, argument = error$argument))
+}
+
+warn_again <- function(warnings, call = NULL) {
+  for (one in warnings) {
+    kind <- if (identical(one$class, "DataWarning")) "data" else "estimation"
+    class <- c(paste0("dtstat_warning_", kind), "dtstat_warning", "warning")
+    warning(condition(in_r(one$message), class, call))
+  }
+}

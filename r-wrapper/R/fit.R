@@ -1,0 +1,113 @@
+#' Find the factors behind the items
+#'
+#' How many factors, which items belong to which, how well that fits, and what else was possible.
+#' Items are joined where their dependence exceeds a threshold; cliques with an item of their own may
+#' be factors. Structures made of them are fitted, and one is chosen.
+#'
+#' @param x Answers (data frame or matrix, people in rows), a matrix of dependence made by
+#'   [dt_dependence()] or [dt_dependence_matrix()], or a formula such as `~ A1 + A2 + A3`.
+#' @param measure What is thresholded; see [dt_measures()].
+#' @param search "barcode": every factor at its own threshold; "threshold": one for all.
+#' @param thresholds For "threshold": "exact", a number of evenly spaced ones, or a vector.
+#' @param estimator "copula", "linear", or with curves of the responses "spline", "neural",
+#'   "variational".
+#' @param criterion "ebic", "bic", "aic", "validation", "validation_2se" or "cv".
+#' @param min_children Fewest items of a factor.
+#' @param uncovered Items of no clique: "attach", "report" or "error".
+#' @param refine Add and drop single loadings where that pays?
+#' @param missing Rows with gaps: "pairwise", "listwise" or "error".
+#' @param misfit "estimated" (the model is an approximation) or "none".
+#' @param structure A structure to fit instead of searching for one; see [dt_structure()].
+#' @param finalists With curves: structures that are fitted with them.
+#' @param preset "paper" or "paper_fast": the settings of Kim and Zhou.
+#' @param n_obs Number of people behind a matrix of dependence; `n.obs` is accepted.
+#' @param seed Whole number, for curves and criteria that leave people out.
+#' @param n_jobs Threads.
+#' @param progress Show a bar?
+#' @param data With a formula: the data frame.
+#' @param ... Arguments of the default method.
+#' @return An object of class `dt_fit`: a list that prints, tidies and saves without Python.
+#' @export
+#' @examples
+#' if (dt_available()) {
+#'   fit <- dt_fit(dt_dataset("holzinger_swineford_9"))
+#'   fit
+#'   coef(fit)
+#' }
+dt_fit <- function(x, ...) UseMethod("dt_fit")
+
+#' @rdname dt_fit
+#' @export
+dt_fit.default <- function(x, measure = "spearman", search = "barcode", thresholds = "exact",
+                           estimator = "copula", criterion = "ebic", min_children = 3,
+                           uncovered = "attach", refine = FALSE, missing = "pairwise",
+                           misfit = "estimated", structure = NULL, finalists = 3, preset = NULL,
+                           n_obs = NULL, seed = NULL, n_jobs = 1, progress = interactive(), ...) {
+  n_obs <- psych_n_obs(n_obs, list(...))
+  if (is_correlations(x)) {
+    x <- dt_dependence_matrix(x, n_obs, if (missing(measure)) "pearson" else measure)
+  }
+  if (!is.null(structure)) structure <- dt_structure(structure)
+  call <- match.call()
+  call[[1]] <- as.name("dt_fit")
+  arguments <- list(
+    data = x, measure = measure, search = search, thresholds = given_thresholds(thresholds), estimator = estimator,
+    criterion = criterion, min_children = min_children, uncovered = uncovered, refine = refine,
+    missing = missing, misfit = misfit, structure = structure, finalists = finalists,
+    preset = preset, n_obs = n_obs, seed = seed, n_jobs = n_jobs
+  )
+  as_result(ask("fit", arguments, progress, call), call)
+}
+
+#' @rdname dt_fit
+#' @export
+dt_fit.formula <- function(x, data, ...) {
+  fit <- dt_fit(items_of(x, data), ...)
+  fit$call <- match.call()
+  fit$call[[1]] <- as.name("dt_fit")
+  fit
+}
+
+# psych's users give a correlation matrix where others give data.
+is_correlations <- function(x) {
+  is.matrix(x) && is.numeric(x) && nrow(x) == ncol(x) && nrow(x) > 1 && !anyNA(x) &&
+    isSymmetric(unname(x), tol = 1e-8) && all(abs(diag(x) - 1) < 1e-8)
+}
+
+items_of <- function(formula, data) {
+  if (length(formula) != 2) stop_input("The formula has no left side: ~ A1 + A2 + A3.")
+  if (missing(data) || !is.data.frame(data)) stop_input("`data` must be a data frame.")
+  names <- all.vars(stats::terms(formula, data = data))
+  absent <- setdiff(names, names(data))
+  if (length(absent)) stop_input("There is no item '", absent[1], "' in `data`.")
+  data[names]
+}
+
+# psych's users write n.obs.
+psych_n_obs <- function(n_obs, dots) {
+  others <- setdiff(names(dots), "n.obs")
+  if (length(others) || (length(dots) && is.null(names(dots)))) {
+    stop_input("There is no argument `", c(others, "...")[1], "`.")
+  }
+  if (is.null(n_obs)) dots[["n.obs"]] else n_obs
+}
+
+# A plain list with the class that Python named, and the call.
+as_result <- function(parts, call = NULL) {
+  if (!is.list(parts) || is.null(parts$class)) return(parts)
+  class <- parts$class
+  parts$class <- NULL
+  parts <- lapply(parts, function(one) if (is.list(one) && !is.data.frame(one)) as_result(one) else one)
+  if (!is.null(call)) parts$call <- call
+  structure(without_nan(parts), class = class)
+}
+
+# R's word for what does not exist is NA.
+without_nan <- function(x) {
+  if (is.double(x)) {
+    x[is.nan(x)] <- NA_real_
+  } else if (is.list(x)) {
+    x[] <- lapply(x, without_nan)
+  }
+  x
+}

@@ -1,0 +1,177 @@
+#' What R's generics say of a fit
+#'
+#' `coef()` gives the loadings, `fitted()` the correlations that the model implies, `residuals()`
+#' what it leaves, `predict()` everybody's factor scores, `logLik()`, `AIC()`, `BIC()` and `nobs()`
+#' what their names say, and `update()` fits again with other arguments.
+#'
+#' @param object A result of [dt_fit()].
+#' @param newdata People to score: a data frame with the items among its columns.
+#' @param sd Add columns with the standard deviations of the scores?
+#' @param ... Not used.
+#' @return `coef()`: matrix of class `loadings`; `fitted()`, `residuals()`: matrices; `predict()`: a
+#'   data frame, one row a person.
+#' @name dt_fit_methods
+#' @examples
+#' if (dt_available()) {
+#'   data <- dt_dataset("holzinger_swineford_9")
+#'   fit <- dt_fit(data)
+#'   coef(fit)
+#'   head(predict(fit, data))
+#'   AIC(fit)
+#'   update(fit, criterion = "bic")
+#' }
+NULL
+
+#' @rdname dt_fit_methods
+#' @export
+coef.dt_fit <- function(object, ...) structure(object$loadings, class = "loadings")
+
+#' @rdname dt_fit_methods
+#' @export
+fitted.dt_fit <- function(object, ...) object$fitted
+
+#' @rdname dt_fit_methods
+#' @export
+residuals.dt_fit <- function(object, ...) object$residuals
+
+#' @rdname dt_fit_methods
+#' @export
+predict.dt_fit <- function(object, newdata, sd = FALSE, ...) {
+  if (missing(newdata)) {
+    stop_input("`newdata` must be given: a fit does not keep the answers. predict(fit, data).")
+  }
+  ask("predict", list(state = object$state, data = newdata, sd = sd), call = sys.call())
+}
+
+#' @rdname dt_fit_methods
+#' @export
+nobs.dt_fit <- function(object, ...) object$n_obs
+
+#' @rdname dt_fit_methods
+#' @export
+logLik.dt_fit <- function(object, ...) {
+  structure(
+    object$log_likelihood, df = object$n_parameters, nobs = object$n_obs, class = "logLik"
+  )
+}
+
+#' @importFrom generics tidy
+#' @export
+generics::tidy
+
+#' @importFrom generics glance
+#' @export
+generics::glance
+
+#' @importFrom generics augment
+#' @export
+generics::augment
+
+#' Results as data frames
+#'
+#' `tidy()` has one row a loading, margin or parameter, `glance()` one row about the whole, and
+#' `augment()` adds everybody's factor scores to the data.
+#'
+#' @param x A result of dtstat.
+#' @param data The data.
+#' @param ... Not used.
+#' @return A data frame.
+#' @name dt_tidy
+#' @examples
+#' if (dt_available()) {
+#'   data <- dt_dataset("holzinger_swineford_9")
+#'   fit <- dt_fit(data)
+#'   tidy(fit)
+#'   glance(fit)
+#'   head(augment(fit, data))
+#' }
+NULL
+
+tidy_part <- function(x, ...) x$tidy
+glance_part <- function(x, ...) x$glance
+
+#' @rdname dt_tidy
+#' @method tidy dt_fit
+#' @export
+tidy.dt_fit <- tidy_part
+
+#' @method tidy dt_cfa
+#' @export
+tidy.dt_cfa <- tidy_part
+
+#' @method tidy dt_efa
+#' @export
+tidy.dt_efa <- tidy_part
+
+#' @method tidy dt_diagnosis
+#' @export
+tidy.dt_diagnosis <- tidy_part
+
+#' @method tidy dt_stability
+#' @export
+tidy.dt_stability <- tidy_part
+
+#' @method tidy dt_plan
+#' @export
+tidy.dt_plan <- tidy_part
+
+#' @rdname dt_tidy
+#' @method glance dt_fit
+#' @export
+glance.dt_fit <- glance_part
+
+#' @method glance dt_cfa
+#' @export
+glance.dt_cfa <- glance_part
+
+#' @method glance dt_efa
+#' @export
+glance.dt_efa <- glance_part
+
+#' @method glance dt_diagnosis
+#' @export
+glance.dt_diagnosis <- glance_part
+
+#' @method glance dt_stability
+#' @export
+glance.dt_stability <- glance_part
+
+#' @rdname dt_tidy
+#' @method augment dt_fit
+#' @export
+augment.dt_fit <- function(x, data, ...) {
+  scores <- predict(x, data)
+  names(scores) <- paste0(".fs_", names(scores))
+  cbind(as.data.frame(data), scores)
+}
+
+#' Hand a structure to other packages
+#'
+#' `as_lavaan()` writes the measurement model in lavaan's syntax, `as_keys()` a scoring key as psych
+#' takes it, items with negative loadings with a minus.
+#'
+#' @param x A result of [dt_fit()], or a structure.
+#' @return `as_lavaan()`: text; `as_keys()`: a list of items by factor.
+#' @export
+#' @examples
+#' if (dt_available()) {
+#'   fit <- dt_fit(dt_dataset("holzinger_swineford_9"))
+#'   cat(as_lavaan(fit))
+#'   as_keys(fit)
+#' }
+as_lavaan <- function(x) {
+  if (inherits(x, "dt_fit")) return(x$lavaan)
+  if (!inherits(x, "dt_structure")) stop_input("`x` must be a fit or a structure.")
+  lines <- vapply(x$factors, function(name) {
+    items <- make.names(x$items[x$support[, name]])
+    paste(make.names(name), "=~", paste(items, collapse = " + "))
+  }, "")
+  paste(lines, collapse = "\n")
+}
+
+#' @rdname as_lavaan
+#' @export
+as_keys <- function(x) {
+  if (!inherits(x, c("dt_fit", "dt_structure"))) stop_input("`x` must be a fit or a structure.")
+  x$keys
+}

@@ -1,0 +1,40 @@
+#' Find every structure that thresholding can give
+#'
+#' Use it to see what lies behind the choice of [dt_fit()]: at each threshold the items are joined
+#' whose dependence exceeds it, and the cliques that have an item of their own are the factors. The
+#' path has every distinct structure with the interval of thresholds that gives it.
+#'
+#' @param x Answers (data frame or matrix, people in rows), or a matrix of dependence made by
+#'   [dt_dependence()] or [dt_dependence_matrix()].
+#' @param measure A name from [dt_measures()].
+#' @param thresholds "exact" for all there are; a whole number for so many, evenly spaced from 0 to
+#'   1; or the thresholds themselves.
+#' @param min_children Fewest items of a factor, at least 2.
+#' @param missing Rows with gaps: "pairwise", "listwise" or "error".
+#' @param n_jobs Threads; -1 for all cores. Does not change the result.
+#' @param progress Show a bar?
+#' @return An object of class `dt_path`: a list with `candidates` (a data frame, one row a
+#'   structure), `keys` (their factors and items), `barcode` (a data frame, one row a clique with
+#'   the thresholds between which it is seen), `thresholds`, `min_children` and `dependence`.
+#' @export
+#' @examples
+#' if (dt_available()) {
+#'   path <- dt_path(dt_dataset("holzinger_swineford_9"))
+#'   head(path$candidates)
+#'   path$keys[[1]]
+#' }
+dt_path <- function(x, measure = "spearman", thresholds = "exact", min_children = 3,
+                    missing = "pairwise", n_jobs = 1, progress = interactive()) {
+  call <- match.call()
+  arguments <- list(
+    data = x, measure = measure, thresholds = given_thresholds(thresholds),
+    min_children = min_children, missing = missing, n_jobs = n_jobs
+  )
+  as_result(ask("solution_path", arguments, progress, call), call)
+}
+
+# A number of thresholds is 2 or more; anything below 1 is one threshold, which R cannot tell from a
+# number and Python takes as a list only.
+given_thresholds <- function(x) {
+  if (is.numeric(x) && length(x) == 1 && !is.na(x) && x <= 1) I(x) else x
+}

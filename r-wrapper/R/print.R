@@ -1,0 +1,180 @@
+# Printing: everything from the parts of the object, so that it needs no Python.
+
+#' @export
+print.dt_fit <- function(x, cutoff = 0.3, digits = 2, ...) {
+  cat(head_of(x), sep = "\n")
+  if (ncol(x$loadings)) {
+    cat("\n")
+    print_loadings(x, cutoff, digits)
+    print_correlations(x$factor_correlations, digits)
+  }
+  cat("\n", fit_line(x$fit_measures), "\n", sep = "")
+  for (note in x$notes) cat("Note: ", note, "\n", sep = "")
+  invisible(x)
+}
+
+head_of <- function(x) {
+  d <- ncol(x$loadings)
+  found <- if (d == 0) "no factor" else if (d == 1) "1 factor" else paste(d, "factors")
+  c(
+    paste0("Dependence thresholding: ", found, " behind ", nrow(x$loadings), " items"),
+    paste("Call:", paste(deparse(x$call), collapse = " ")),
+    paste("Data:", data_line(x)),
+    paste("Choice:", x$explanation)
+  )
+}
+
+data_line <- function(x) {
+  about <- x$sample
+  if (is.null(about)) return(paste0("a matrix of ", x$dependence$measure, " dependence, n = ", x$n_obs))
+  gaps <- if (about$n_complete == about$n_used) "" else paste0(" (", about$n_complete, " complete)")
+  paste0(
+    about$n_used, " of ", about$n_given, " rows", gaps, ", ", x$dependence$measure, " dependence"
+  )
+}
+
+print_loadings <- function(x, cutoff, digits) {
+  shown <- x$loadings
+  table <- format(round(shown, digits), nsmall = digits)
+  table[abs(shown) < cutoff | shown == 0] <- ""
+  marks <- paste0(ifelse(x$unique_child, "*", ""), ifelse(rownames(shown) %in% x$attached, "+", ""))
+  table <- cbind(table, u2 = format(round(x$uniquenesses, digits), nsmall = digits), " " = marks)
+  cat("Loadings (blank: smaller than ", cutoff, "; * item of one factor, + attached):\n", sep = "")
+  print(table, quote = FALSE, right = TRUE)
+  out <- x$uncovered$item
+  if (length(out)) cat("In no factor:", paste(out, collapse = ", "), "\n")
+}
+
+print_correlations <- function(Phi, digits) {
+  if (ncol(Phi) < 2) return(invisible())
+  cat("\nFactor correlations:\n")
+  print(round(Phi, digits))
+}
+
+fit_line <- function(m) {
+  value <- function(name, digits = 3) formatC(m[[name]], digits = digits, format = "f")
+  if (is.na(m[["chisq"]])) return(paste0("Fit: SRMR ", value("srmr")))
+  paste0(
+    "Fit: chi-square ", value("chisq", 1), " on ", m[["df"]], " df, CFI ", value("cfi"),
+    ", RMSEA ", value("rmsea"), ", SRMR ", value("srmr")
+  )
+}
+
+#' Summarise a fit
+#'
+#' @param object A result of [dt_fit()].
+#' @param cutoff Smaller loadings are left blank.
+#' @param max_rows Structures listed as what else was possible.
+#' @param ... Not used.
+#' @return The fit, with a class that prints more of it.
+#' @export
+#' @examples
+#' if (dt_available()) summary(dt_fit(dt_dataset("holzinger_swineford_9")))
+summary.dt_fit <- function(object, cutoff = 0.3, max_rows = 5, ...) {
+  structure(list(fit = object, cutoff = cutoff, max_rows = max_rows), class = "summary.dt_fit")
+}
+
+#' @export
+print.summary.dt_fit <- function(x, digits = 2, ...) {
+  print(x$fit, cutoff = x$cutoff, digits = digits)
+  cat("\nFactors and the thresholds they are seen at:\n")
+  factors <- x$fit$factors[c("factor", "from", "to", "n_items", "n_unique", "core")]
+  print(factors, digits = 3, row.names = FALSE)
+  if (x$max_rows > 0) print_candidates(x$fit, x$max_rows)
+  invisible(x)
+}
+
+print_candidates <- function(fit, max_rows) {
+  cat("\nWhat else was possible, the best first:\n")
+  columns <- c("n_factors", "n_loadings", "n_uncovered", "log_likelihood", "ebic", "bic", "origin")
+  print(utils::head(fit$candidates[columns], max_rows), digits = 5, row.names = FALSE)
+  more <- nrow(fit$candidates) - max_rows
+  if (more > 0) cat(more, "more in $candidates.\n")
+}
+
+#' @export
+print.dt_structure <- function(x, ...) {
+  d <- length(x$factors)
+  cat("Structure: ", d, if (d == 1) " factor, " else " factors, ", length(x$items), " items\n", sep = "")
+  for (name in x$factors) cat("  ", name, ": ", paste(x$keys[[name]], collapse = " "), "\n", sep = "")
+  if (length(x$uncovered)) cat("  in no factor:", paste(x$uncovered, collapse = " "), "\n")
+  invisible(x)
+}
+
+#' @export
+print.dt_dependence <- function(x, digits = 2, ...) {
+  n <- if (is.null(x$n_obs)) "" else paste0(", n = ", x$n_obs)
+  cat("Dependence (", x$measure, ") of ", length(x$items), " items", n, "\n", sep = "")
+  print(round(x$values, digits), ...)
+  invisible(x)
+}
+
+#' @export
+print.dt_path <- function(x, max_rows = 10, ...) {
+  cat("Solution path: ", nrow(x$candidates), " structures over all thresholds\n", sep = "")
+  longest <- order(-x$candidates$persistence)[seq_len(min(max_rows, nrow(x$candidates)))]
+  print(x$candidates[sort(longest), ], digits = 3, row.names = FALSE)
+  invisible(x)
+}
+
+#' @export
+print.dt_comparison <- function(x, digits = 3, ...) {
+  cat(
+    "Agreement: F1 ", round(x$f1, digits), ", ", x$hamming, " loadings differ; factors ",
+    x$n_factors[1], " and ", x$n_factors[2], "\n", sep = ""
+  )
+  invisible(x)
+}
+
+#' @export
+print.dt_margin <- function(x, digits = 3, ...) {
+  cat("Margin by ", x$measure, ": ", round(x$value, digits), ", ", x$verdict, "\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+print.dt_simulation <- function(x, ...) {
+  cat(
+    "Simulation: ", x$design, ", ", nrow(x$data), " rows, ", ncol(x$data), " items, ",
+    length(x$structure$factors), " factors, seed ", format(x$seed, digits = 16), "\n", sep = ""
+  )
+  invisible(x)
+}
+
+#' @export
+print.dt_survey_design <- function(x, ...) {
+  cat(x$text, "\n", sep = "")
+  invisible(x)
+}
+
+# Results whose page was written when they were made.
+print_text <- function(x, ...) {
+  cat(x$text, "\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+print.dt_cfa <- print_text
+
+#' @export
+print.dt_efa <- print_text
+
+#' @export
+print.dt_diagnosis <- print_text
+
+#' @export
+print.dt_stability <- print_text
+
+#' @export
+print.dt_plan <- print_text
+
+#' @export
+print.dt_parallel_analysis <- print_text
+
+#' @export
+print.dt_solution_comparison <- function(x, digits = 2, ...) {
+  cat("Congruence of matched factors: mean", round(x$mean_congruence, digits), "\n")
+  print(x$matching, digits = digits, row.names = FALSE)
+  if (length(x$differing_items)) cat("Items that differ:", paste(x$differing_items, collapse = ", "), "\n")
+  invisible(x)
+}

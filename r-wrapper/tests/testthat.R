@@ -1,0 +1,4 @@
+library(testthat)
+library(dtstat)
+
+test_check("dtstat")

@@ -1,0 +1,14 @@
+# A skip must not look like a pass: where Python must be there, its absence is a failure.
+skip_without_python <- function() {
+  if (dt_available()) return(invisible())
+  if (nzchar(Sys.getenv("DTSTAT_REQUIRE_PY"))) {
+    stop("Python is required: ", the$reason, call. = FALSE)
+  }
+  testthat::skip("needs the Python part of dtstat")
+}
+
+stored_fit <- function() readRDS(testthat::test_path("fixtures", "fit.rds"))
+
+nine <- function() dt_dataset("holzinger_swineford_9")
+
+across <- function(x) ask("echo", list(value = x))

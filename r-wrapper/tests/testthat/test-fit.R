@@ -1,0 +1,71 @@
+test_that("nine tests have three factors", {
+  skip_without_python()
+  fit <- dt_fit(nine())
+  expect_s3_class(fit, "dt_fit")
+  expect_equal(fit$keys, list(F1 = c("x1", "x2", "x3"), F2 = c("x4", "x5", "x6"), F3 = c("x7", "x8", "x9")))
+  expect_equal(dimnames(coef(fit)), list(paste0("x", 1:9), paste0("F", 1:3)))
+  expect_equal(nobs(fit), 301)
+  expect_equal(attr(logLik(fit), "df"), 21)
+  expect_equal(AIC(fit), glance(fit)$aic)
+  expect_equal(fitted(fit) + residuals(fit), fit$fitted + fit$residuals)
+})
+
+test_that("a matrix gives what its data give", {
+  skip_without_python()
+  R <- cor(nine(), method = "spearman")
+  from_matrix <- dt_fit(dt_dependence_matrix(R, n_obs = 301, measure = "spearman"))
+  expect_equal(unclass(coef(from_matrix)), unclass(coef(dt_fit(nine()))), tolerance = 1e-8)
+  also <- dt_fit(R, measure = "spearman", n.obs = 301)
+  expect_equal(coef(also), coef(from_matrix))
+  expect_error(dt_fit(R), "n_obs", class = "dtstat_error_input")
+})
+
+test_that("formulas, update and scores", {
+  skip_without_python()
+  fit <- dt_fit(~ x1 + x2 + x3 + x4 + x5 + x6, nine())
+  expect_equal(rownames(coef(fit)), paste0("x", 1:6))
+  expect_equal(ncol(coef(update(fit, criterion = "bic"))), ncol(coef(fit)))
+  scores <- predict(fit, nine(), sd = TRUE)
+  expect_equal(dim(scores), c(301L, 2L * ncol(coef(fit))))
+  expect_equal(names(augment(fit, nine()))[10:11], c(".fs_F1", ".fs_F2"))
+})
+
+test_that("errors are sentences with a class", {
+  skip_without_python()
+  expect_error(dt_fit(nine(), search = "barcodes"), "Did you mean 'barcode'", class = "dtstat_error_input")
+  expect_error(dt_fit(nine(), rows = 3), "no argument `rows`", class = "dtstat_error_input")
+  expect_error(dt_fit(~ y, nine()), "no item 'y'", class = "dtstat_error_input")
+  expect_error(predict(dt_fit(nine())), "newdata", class = "dtstat_error_input")
+})
+
+test_that("warnings have a class", {
+  skip_without_python()
+  data <- nine()[1:20, ]
+  data$copy <- data$x1
+  expect_warning(dt_dependence(data), "determine each other", class = "dtstat_warning_data")
+})
+
+test_that("a stored fit works without Python", {
+  fit <- stored_fit()
+  expect_output(print(fit), "3 factors behind 9 items")
+  expect_output(print(summary(fit)), "What else was possible")
+  expect_equal(names(tidy(fit))[1:4], c("term", "lhs", "op", "rhs"))
+  expect_equal(nrow(glance(fit)), 1)
+  expect_match(as_lavaan(fit), "F1 =~ x1 \\+ x2 \\+ x3")
+  expect_equal(as_lavaan(fit$structure), as_lavaan(fit))
+  expect_s3_class(coef(fit), "loadings")
+  expect_snapshot(print(fit))
+})
+
+test_that("a stored fit goes on with Python", {
+  skip_without_python()
+  expect_equal(predict(stored_fit(), nine()), predict(dt_fit(nine()), nine()))
+})
+
+test_that("a forked process is refused", {
+  skip_without_python()
+  skip_on_os("windows")
+  dt_measures()
+  answer <- parallel::mclapply(1:2, function(i) tryCatch(dt_measures(), error = class), mc.cores = 2)
+  expect_true("dtstat_error_fork" %in% answer[[1]])
+})

@@ -1,0 +1,138 @@
+"""The bridge as R calls it, without R."""
+
+import os
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dtstat as dt
+from dtstat.interop import r_bridge
+from dtstat.interop.r_functions import revived
+from dtstat.interop.r_wire import decode, encode
+
+NINE = dt.load_dataset("holzinger_swineford_9")
+
+
+def ask(name, progress=None, **arguments):
+    answer = r_bridge.call(name, {k: encode(v) for k, v in arguments.items()}, progress)
+    assert answer["ok"], answer["error"]
+    return revived(decode(answer["value"]))
+
+
+def refused(name, **arguments):
+    answer = r_bridge.call(name, {k: encode(v) for k, v in arguments.items()})
+    assert not answer["ok"]
+    return answer["error"]
+
+
+def test_hello():
+    hello = r_bridge.hello()
+    assert hello["protocol"] == r_bridge.PROTOCOL
+    assert hello["version"] == dt.__version__
+    assert {"fit", "diagnose", "plan", "predict"} <= set(hello["functions"])
+
+
+def test_a_fit_is_the_same_as_in_python():
+    parts, fit = ask("fit", data=NINE), dt.fit(NINE)
+    pd.testing.assert_frame_equal(parts["loadings"], fit.loadings)
+    pd.testing.assert_frame_equal(parts["factor_correlations"], fit.factor_correlations)
+    assert parts["class"] == "dt_fit"
+    assert parts["explanation"] == fit.explanation
+    assert parts["keys"] == fit.to_keys()
+    assert parts["n_obs"] == 301
+    np.testing.assert_allclose(parts["fitted"] + parts["residuals"], fit.latent.R, atol=1e-15)
+
+
+def test_a_saved_state_goes_on():
+    state = ask("fit", data=NINE)["state"]
+    scores = ask("predict", state=state, data=NINE, sd=True)
+    expected = dt.fit(NINE).factor_scores(NINE, sd=True)
+    pd.testing.assert_frame_equal(scores, expected, check_column_type=False)
+    assert "3 factors behind 9 items" in ask("summary_text", state=state, cutoff=0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "kind"),
+    [
+        ("dependence", {"data": NINE}, "dt_dependence"),
+        ("solution_path", {"data": NINE}, "dt_path"),
+        ("cfa", {"data": NINE, "model": "f =~ x1 + x2 + x3"}, "dt_cfa"),
+        ("efa", {"data": NINE, "n_factors": 3.0}, "dt_efa"),
+        ("plan", {"n_factors": 3, "n_draws": 0}, "dt_plan"),
+        ("stability", {"data": NINE, "n_boot": 3.0, "seed": 1.0}, "dt_stability"),
+        ("simulate", {"design": "chain", "n": 50.0, "seed": 1.0}, "dt_simulation"),
+        ("survey_design", {"n_factors": 2.0}, "dt_survey_design"),
+        ("lavaan_structure", {"model": "f =~ x1 + x2"}, "dt_structure"),
+    ],
+)
+def test_results_have_the_class_of_r(name, arguments, kind):
+    assert ask(name, **arguments)["class"] == kind
+
+
+def test_numbers_are_numbers():
+    assert ask("sample_size", p=25, margin=0.2) == 940
+    assert isinstance(ask("measures"), pd.DataFrame)
+
+
+def test_what_the_user_did_wrong_is_told_with_a_class():
+    error = refused("fit", data=NINE, search="barcodes")
+    assert error["class"] == "InputError"
+    assert "Did you mean 'barcode'" in error["message"]
+    assert error["argument"] == "search"
+    assert error["traceback"] == ""
+
+
+def test_what_dtstat_did_wrong_has_a_traceback():
+    error = refused("sample_size", p=25)
+    assert error["class"] == "InternalError"
+    assert "margin" in error["message"]
+    assert "Traceback" in error["traceback"]
+
+
+def test_warnings_are_data():
+    twins = NINE.assign(copy=NINE["x1"])
+    answer = r_bridge.call("dependence", {"data": encode(twins)})
+    assert [one["class"] for one in answer["warnings"]] == ["DataWarning"]
+    assert "determine each other" in answer["warnings"][0]["message"]
+
+
+def test_progress_comes_from_the_main_thread_only():
+    seen = []
+    ask("stability", lambda done, total: seen.append((done, total)), data=NINE, n_boot=3, seed=1)
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+    calls = []
+    report = r_bridge._on_main_thread(lambda *done: calls.append(done))
+    worker = threading.Thread(target=report, args=(1, 2))
+    worker.start()
+    worker.join()
+    assert calls == []
+
+
+def test_interrupts_come_back_as_data():
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    arguments = {"n_factors": encode(2), "n_draws": encode(5), "seed": encode(1)}
+    answer = r_bridge.call("plan", arguments, stop)
+    assert answer["error"]["class"] == "KeyboardInterrupt"
+
+
+def test_a_forked_process_is_refused(monkeypatch):
+    monkeypatch.setattr(r_bridge, "_PROCESS", os.getpid() + 1)
+    assert refused("measures")["class"] == "ForkError"
+
+
+def test_objects_of_r_become_those_of_python():
+    matrix = ask("dependence", data=NINE)
+    wire = {
+        "kind": "object",
+        "class": "dt_dependence",
+        "fields": {k: encode(matrix[k]) for k in ("measure", "n_obs", "items")}
+        | {"values": encode(matrix["values"].to_numpy()), "pairwise_n": encode(None)},
+    }
+    answer = r_bridge.call("fit", {"data": wire})
+    assert answer["ok"], answer
+    loadings = revived(decode(answer["value"]))["loadings"]
+    pd.testing.assert_frame_equal(loadings, dt.fit(NINE).loadings)
