@@ -11,10 +11,17 @@ condition <- function(message, class, call = NULL, ...) {
 # The sentence in R's words.
 in_r <- function(message) {
   words <- c(
-    "DependenceMatrix.from_matrix" = "dt_dependence_matrix", "dtstat\\.measures\\(\\)" = "dt_measures()",
-    "dtstat\\.([a-z_]+)\\(" = "dt_\\1(", "got None" = "got NULL", "\\bTrue\\b" = "TRUE",
-    "\\bFalse\\b" = "FALSE", "\\bNone\\b" = "NULL", "a Structure;" = "a structure;",
-    "\\b(fit|plan|diagnose|stability|cfa|dependence|survey_design|solution_path|measures)\\(" = "dt_\\1("
+    "DependenceMatrix.from_matrix" = "dt_dependence_matrix",
+    "DependenceMatrix:" = "Dependence:",
+    "audit\\.outside" = "$outside",
+    "a Structure;" = "a structure;",
+    "got None" = "got NULL",
+    "\\bNone\\b" = "NULL",
+    "\\bTrue\\b" = "TRUE",
+    "\\bFalse\\b" = "FALSE",
+    "dtstat\\.([a-z_]+)\\(" = "dt_\\1(",
+    "\\b(fit|plan|diagnose|stability|cfa|dependence|survey_design|measures|bounds)\\(" = "dt_\\1(",
+    "\\bsolution_path\\(" = "dt_path("
   )
   for (python in names(words)) message <- gsub(python, words[[python]], message, perl = TRUE)
   gsub("\\bdt_dt_", "dt_", message)

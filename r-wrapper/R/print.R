@@ -9,7 +9,7 @@ print.dt_fit <- function(x, cutoff = 0.3, digits = 2, ...) {
     print_correlations(x$factor_correlations, digits)
   }
   cat("\n", fit_line(x$fit_measures), "\n", sep = "")
-  for (note in x$notes) cat("Note: ", note, "\n", sep = "")
+  for (note in x$notes) cat("Note: ", in_r(note), "\n", sep = "")
   invisible(x)
 }
 
@@ -149,7 +149,7 @@ print.dt_survey_design <- function(x, ...) {
 
 # Results whose page was written when they were made.
 print_text <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
+  cat(in_r(x$text), "\n", sep = "")
   invisible(x)
 }
 

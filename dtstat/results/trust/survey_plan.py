@@ -28,7 +28,7 @@ register(SurveyDesign)
 TARGETS = {
     "graph": "one threshold separates all pairs",
     "factors": "every factor is seen at its own threshold",
-    "fit": "fit() finds exactly these factors",
+    "fit": "fitting finds exactly these factors",
 }
 _CURVE_POINTS = 60
 
