@@ -5,10 +5,13 @@
 #   sh tools/install_r.sh [PACKAGE ...]    more R packages besides, by their names in R
 set -eu
 
-packages="psych psychTools lavaan pcaPP energy GPArotation reticulate${*:+ $*}"
+packages="psych psychTools lavaan pcaPP energy GPArotation haven reticulate${*:+ $*}"
 
 missing() {
     command -v Rscript >/dev/null 2>&1 || { echo "R"; return; }
+    if command -v dpkg >/dev/null 2>&1 && ! dpkg -s r-base-dev >/dev/null 2>&1; then
+        echo "r-base-dev"  # rpy2 is linked with what R is linked with
+    fi
     for name in $packages; do
         Rscript -e "quit(status = !requireNamespace('$name', quietly = TRUE))" >/dev/null 2>&1 ||
             echo "$name"
@@ -18,7 +21,7 @@ missing() {
 lacking=$(missing)
 [ -n "$lacking" ] || exit 0
 
-debian="r-base-core"
+debian="r-base-core r-base-dev"
 for name in $packages; do
     debian="$debian r-cran-$(echo "$name" | tr '[:upper:]' '[:lower:]')"
 done
