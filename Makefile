@@ -15,7 +15,7 @@ help:  ## show this list
 demo: $(VENV)/.core  ## fresh machine to the main result: the factors behind 26 ability tests of 1939
 	$(VENV)/bin/dtstat fit holzinger_swineford_26
 
-setup: $(VENV)/.dev r-packages  ## install what the tests need: Python packages, R and R packages
+setup: $(VENV)/.dev r-packages $(VENV)/.r  ## install what the tests need: Python packages, R and R packages
 
 test: setup check  ## all checks and tests, Python and against live R
 	DTSTAT_REQUIRE_ALL=1 $(ONE_CORE) $(PY) -m pytest -n 2
@@ -60,3 +60,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(PY)
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
 	$(PIP) -e ".[survey,plot,sklearn,neural,dev]"
 	@touch $@ $(VENV)/.core
+
+# rpy2 is built against R, so R comes first; without R it cannot even be installed.
+$(VENV)/.r: pyproject.toml constraints.txt | $(VENV)/.dev r-packages
+	@if command -v R >/dev/null 2>&1; then $(PIP) -e ".[r]" && touch $@; fi

@@ -10,6 +10,12 @@ rmarkdown generics ggplot2 haven tibble broom${*:+ $*}"
 
 missing() {
     command -v Rscript >/dev/null 2>&1 || { echo "R"; return; }
+    if command -v dpkg >/dev/null 2>&1 && ! dpkg -s r-base-dev >/dev/null 2>&1; then
+        echo "r-base-dev"  # rpy2 is linked with what R is linked with
+    fi
+    for program in pandoc qpdf; do
+        command -v "$program" >/dev/null 2>&1 || echo "$program"
+    done
     for name in $packages; do
         Rscript -e "quit(status = !requireNamespace('$name', quietly = TRUE))" >/dev/null 2>&1 ||
             echo "$name"
