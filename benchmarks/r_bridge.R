@@ -9,8 +9,8 @@ main$encoded <- encoded
 reticulate::py_run_string("
 import time
 import dtstat
-from dtstat.interop.r_functions import revived
-from dtstat.interop.r_wire import decode
+from dtstat.interop.bridge.functions import revived
+from dtstat.interop.bridge.wire import decode
 items = revived(decode(encoded['data']))
 def seconds():
     start = time.perf_counter()

@@ -1,8 +1,8 @@
 """All that R may call: one function in, one plain answer out.
 
-R sends the name of a function and its arguments as :mod:`dtstat.interop.r_wire` writes them, and
-gets back a dict that is either ``{"ok": True, "value": ..., "warnings": [...]}`` or ``{"ok": False,
-"error": {...}}``. Nothing is raised into R, nothing is printed, and no Python object crosses.
+R sends the name of a function and its arguments as :mod:`dtstat.interop.bridge.wire` writes them,
+and gets back a dict that is either ``{"ok": True, "value": ..., "warnings": [...]}`` or ``{"ok":
+False, "error": {...}}``. Nothing is raised into R, nothing is printed, no Python object crosses.
 Progress is a function of (done, total) that is called from the main thread alone.
 """
 
@@ -19,8 +19,8 @@ from typing import Any
 from joblib import parallel_config
 
 from dtstat.errors import DTError, DTWarning
-from dtstat.interop.r_functions import FUNCTIONS
-from dtstat.interop.r_wire import Wire, decode, encode
+from dtstat.interop.bridge.functions import FUNCTIONS
+from dtstat.interop.bridge.wire import Wire, decode, encode
 from dtstat.version import __version__
 
 PROTOCOL = 1

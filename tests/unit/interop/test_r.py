@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import dtstat as dt
-from dtstat.interop import r, r_lavaan, r_psych, r_session
+from dtstat.interop import r
+from dtstat.interop.r import lavaan, psych, session
 
 
 class Finder:
@@ -32,7 +33,7 @@ def importing(monkeypatch):
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setattr(sys, "meta_path", [Finder(error), *sys.meta_path])
         # Not cleared: R can be started only once, and another test may have started it.
-        monkeypatch.setattr(r_session, "interface", r_session.interface.__wrapped__)
+        monkeypatch.setattr(session, "interface", session.interface.__wrapped__)
 
     return prepare
 
@@ -106,7 +107,7 @@ def test_the_library_path_is_put_back(importing, monkeypatch, path):
 
 @pytest.fixture
 def without_packages(monkeypatch):
-    monkeypatch.setattr(r_session, "has_package", lambda name: False)
+    monkeypatch.setattr(session, "has_package", lambda name: False)
 
 
 @pytest.mark.parametrize(
@@ -128,28 +129,28 @@ def test_a_missing_r_package(without_packages, call, package):
 
 
 def test_options_are_spelt_as_in_r():
-    assert r_session.r_options({"std_lv": True, "n_obs": 3}) == {"std.lv": True, "n.obs": 3}
+    assert session.r_options({"std_lv": True, "n_obs": 3}) == {"std.lv": True, "n.obs": 3}
 
 
 def test_the_number_of_factors_is_checked_first():
     with pytest.raises(dt.InputError, match="`n_factors` must be a whole number"):
-        r_psych.psych_fa([[1, 2], [2, 1]], 0)
+        psych.psych_fa([[1, 2], [2, 1]], 0)
 
 
 def test_several_groups_are_refused(monkeypatch):
-    monkeypatch.setattr(r_session, "has_package", lambda name: True)
+    monkeypatch.setattr(session, "has_package", lambda name: True)
     with pytest.raises(dt.InputError, match="one group at a time"):
-        r_lavaan.lavaan_cfa("f =~ a + b + c", [[1, 2, 3]], group="school")
+        lavaan.lavaan_cfa("f =~ a + b + c", [[1, 2, 3]], group="school")
 
 
 def test_a_model_of_no_known_kind(monkeypatch):
-    monkeypatch.setattr(r_session, "has_package", lambda name: True)
+    monkeypatch.setattr(session, "has_package", lambda name: True)
     with pytest.raises(dt.InputError, match="got dict"):
         r.lavaan_cfa({}, dt.load_dataset("holzinger_swineford_9"))
 
 
 def test_an_item_that_the_data_lack(monkeypatch):
-    monkeypatch.setattr(r_session, "has_package", lambda name: True)
+    monkeypatch.setattr(session, "has_package", lambda name: True)
     model = dt.Structure.from_keys({"F": ["x1", "x2", "x10"]})
     with pytest.raises(
         dt.InputError, match=r"'x10' of the model is not in the data\. Did you mean"
@@ -164,6 +165,7 @@ def test_rpy2_is_imported_on_use_only():
 
 
 def test_only_two_modules_import_rpy2():
-    sources = {p.name: p.read_text() for p in Path(dt.__file__).parent.rglob("*.py")}
+    root = Path(dt.__file__).parent
+    sources = {p.relative_to(root).as_posix(): p.read_text() for p in root.rglob("*.py")}
     said = {name for name, text in sources.items() if re.search("(import|from) rpy2", text)}
-    assert said == {"r.py", "r_session.py"}
+    assert said == {"interop/r/__init__.py", "interop/r/session.py"}

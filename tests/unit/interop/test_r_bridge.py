@@ -9,8 +9,8 @@ import pytest
 
 import dtstat as dt
 from dtstat.interop import r_bridge
-from dtstat.interop.r_functions import revived
-from dtstat.interop.r_wire import decode, encode
+from dtstat.interop.bridge.functions import revived
+from dtstat.interop.bridge.wire import decode, encode
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 

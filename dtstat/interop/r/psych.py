@@ -12,10 +12,10 @@ import pandas as pd
 from dtstat import checks
 from dtstat.data import as_items
 from dtstat.dependence import DependenceMatrix
-from dtstat.interop import r_session
-from dtstat.interop.r_read import read_matrix, read_vector
-from dtstat.interop.r_session import r_options, warn
-from dtstat.interop.r_write import write
+from dtstat.interop.r import session
+from dtstat.interop.r.read import read_matrix, read_vector
+from dtstat.interop.r.session import r_options, warn
+from dtstat.interop.r.write import write
 
 # A solution of psych::fa in a fixed order. The names of its measures are those of dtstat.efa.
 _FACTORS = """
@@ -81,7 +81,7 @@ class RFactors:
 
 def read_factors(value: Any, notes: Iterable[str] = ()) -> RFactors:
     """Read what psych's ``fa`` or ``principal``, or R's ``factanal``, returned."""
-    L, Phi, u, n, method, rotation, measures = r_session.value(_FACTORS, value)
+    L, Phi, u, n, method, rotation, measures = session.value(_FACTORS, value)
     loadings = read_matrix(L)
     factors = [str(name) for name in loadings.columns]
     loadings.columns = pd.Index(factors)
@@ -120,10 +120,10 @@ def psych_fa(data: Any, n_factors: int, **options: Any) -> RFactors:
         Of what R warns.
     """
     wanted = checks.integer("n_factors", n_factors, 1, "It is the number of factors to extract.")
-    r_session.require_package("psych")
+    session.require_package("psych")
     named = r_options(options)
     if named.get("rotate", "oblimin") in ("oblimin", "quartimin", "simplimax"):
-        r_session.require_package("GPArotation")
+        session.require_package("GPArotation")
     if isinstance(data, DependenceMatrix):
         given: Any = data
         if data.n_obs is not None:
@@ -131,6 +131,6 @@ def psych_fa(data: Any, n_factors: int, **options: Any) -> RFactors:
     else:
         given = as_items(data).to_frame().reset_index(drop=True)
     arguments = {name: write(option) for name, option in named.items()}
-    fit, notes = r_session.call(_FA, write(given), write(wanted), doing="psych::fa", **arguments)
+    fit, notes = session.call(_FA, write(given), write(wanted), doing="psych::fa", **arguments)
     warn(notes, "psych::fa")
     return read_factors(fit, notes)

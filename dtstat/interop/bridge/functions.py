@@ -2,7 +2,7 @@
 
 Most are those of :mod:`dtstat` themselves: arguments have the same names, objects of R are turned
 into dtstat's own on the way in, and results into the parts of an R object on the way out
-(:mod:`dtstat.interop.r_views`). The others serve R's generics: they take the saved state of a
+(:mod:`dtstat.interop.bridge.views`). The others serve R's generics: they take the saved state of a
 result and go on from there.
 """
 
@@ -17,8 +17,8 @@ import pandas as pd
 
 import dtstat as dt
 from dtstat.estimation.sem.syntax import measured_structure
-from dtstat.interop.r_views import view
-from dtstat.interop.r_wire import RArray, RObject
+from dtstat.interop.bridge.views import view
+from dtstat.interop.bridge.wire import RArray, RObject
 from dtstat.results.serialize import from_bytes
 
 Function = Callable[..., Any]

@@ -10,7 +10,7 @@ import pandas as pd
 
 import dtstat as dt
 from dtstat.estimation.efa.adequacy import KMO, BartlettTest
-from dtstat.interop.r_wire import RArray, matrix, named
+from dtstat.interop.bridge.wire import RArray, matrix, named
 from dtstat.results.serialize import to_bytes
 from dtstat.theory.margin import Margin
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dtstat.arrays import BoolArray
 from dtstat.errors import InputError
-from dtstat.interop import r_session
+from dtstat.interop.r import session
 
 NA_INTEGER = -(2**31)  # R's missing whole number, and its missing truth value
 
@@ -93,10 +93,10 @@ function(x, column, utf8) {
 
 def kind(value: Any) -> str:
     """Say what an R value is: one of the kinds that can be read, or "refused: <class>"."""
-    types = r_session.interface().RTYPES
+    types = session.interface().RTYPES
     if value.typeof in (types.SYMSXP, types.LANGSXP, types.PROMSXP):
         return "refused: call"  # R would run it if it were passed to a function
-    return str(r_session.value(_KIND, value)[0])
+    return str(session.value(_KIND, value)[0])
 
 
 def read_frame(value: Any) -> pd.DataFrame:
@@ -110,7 +110,7 @@ def read_frame(value: Any) -> pd.DataFrame:
     frame = pd.DataFrame(data, index=pd.RangeIndex(int(n[0])))
     frame.columns = _index(labels)
     if not _is_null(rows):
-        numbered = rows.typeof == r_session.interface().RTYPES.INTSXP
+        numbered = rows.typeof == session.interface().RTYPES.INTSXP
         numbers = pd.Index(_numbers(rows).astype(np.int64)) if numbered else None
         frame.index = _index(_texts(rows)) if numbers is None else numbers
     return frame
@@ -139,8 +139,8 @@ def read_vector(value: Any) -> pd.Series[Any]:
 
 
 def _parts(code: str, value: Any) -> Any:
-    utf8 = r_session.function(_UTF8)
-    return r_session.value(code, value, r_session.function(_COLUMN)(utf8), utf8)
+    utf8 = session.function(_UTF8)
+    return session.value(code, value, session.function(_COLUMN)(utf8), utf8)
 
 
 def _column(described: Any, what: str) -> pd.Series[Any]:
@@ -185,14 +185,14 @@ def _categorical(codes: NDArray[Any], levels: list[str | None], ordered: bool) -
 
 def _numbers(vector: Any) -> NDArray[Any]:
     """Copy of R's numbers as they lie in memory; R may move or free its own."""
-    types = r_session.interface().RTYPES
+    types = session.interface().RTYPES
     if len(vector) == 0:  # rpy2 has no view of nothing
         return np.empty(0, dtype=np.float64 if vector.typeof == types.REALSXP else np.int32)
     return np.array(vector.memoryview())
 
 
 def _texts(vector: Any) -> list[str | None]:
-    missing = r_session.interface().NA_Character
+    missing = session.interface().NA_Character
     return [None if text is missing else str(text) for text in vector]
 
 
@@ -206,4 +206,4 @@ def _index(labels: list[str | None]) -> pd.Index[Any]:
 
 
 def _is_null(value: Any) -> bool:
-    return bool(value.typeof == r_session.interface().RTYPES.NILSXP)
+    return bool(value.typeof == session.interface().RTYPES.NILSXP)

@@ -14,8 +14,8 @@ from dtstat.arrays import BoolArray
 from dtstat.data import ItemData
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError
-from dtstat.interop import r_session
-from dtstat.interop.r_read import NA_INTEGER
+from dtstat.interop.r import session
+from dtstat.interop.r.read import NA_INTEGER
 from dtstat.results import DTFit
 from dtstat.structure import Structure
 
@@ -47,7 +47,7 @@ _NAMED = "function(x, names) { names(x) <- names; x }"
 def write(value: Any) -> Any:
     """R value of a Python value, as an object of rpy2's lower interface."""
     if value is None:
-        return r_session.interface().NULL
+        return session.interface().NULL
     if isinstance(value, ItemData | pd.DataFrame):
         return _frame(value if isinstance(value, pd.DataFrame) else value.to_frame())
     if isinstance(value, DependenceMatrix):
@@ -57,11 +57,11 @@ def write(value: Any) -> Any:
     if isinstance(value, pd.Series):
         plain = isinstance(value.index, pd.RangeIndex)
         vector = _vector(value, "The series")
-        return vector if plain else r_session.value(_NAMED, vector, _row_names(value.index))
+        return vector if plain else session.value(_NAMED, vector, _row_names(value.index))
     if isinstance(value, np.ndarray):
         return _array(value)
     if isinstance(value, Mapping):
-        return r_session.value(_NAMED, _list(value.values()), _texts(map(str, value)))
+        return session.value(_NAMED, _list(value.values()), _texts(map(str, value)))
     return _sequence(value)
 
 
@@ -71,8 +71,8 @@ def _frame(frame: pd.DataFrame) -> Any:
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"Column names must be distinct; '{twice}' occurs twice. Rename one.")
     columns = [_vector(frame.iloc[:, k], f"Column '{name}'") for k, name in enumerate(names)]
-    listed = r_session.interface().ListSexpVector(columns)
-    return r_session.value(_FRAME, listed, _texts(names), _row_names(frame.index))
+    listed = session.interface().ListSexpVector(columns)
+    return session.value(_FRAME, listed, _texts(names), _row_names(frame.index))
 
 
 def _row_names(index: pd.Index[Any]) -> Any:
@@ -94,12 +94,12 @@ def _array(values: NDArray[Any]) -> Any:
     if values.ndim != 2:
         raise InputError(f"An array must have one or two dimensions; got {values.ndim}.")
     flat = _vector(pd.Series(values.ravel(order="F")), "The array")
-    return r_session.value(_PLAIN_MATRIX, flat, _integers(np.array(values.shape)))
+    return session.value(_PLAIN_MATRIX, flat, _integers(np.array(values.shape)))
 
 
 def _matrix(values: NDArray[Any], names: tuple[str, ...]) -> Any:
     flat, labels = _doubles(values.ravel(order="F")), _texts(names)
-    return r_session.value(_MATRIX, flat, _integers(np.array(values.shape)), labels)
+    return session.value(_MATRIX, flat, _integers(np.array(values.shape)), labels)
 
 
 def _sequence(value: Any) -> Any:
@@ -115,7 +115,7 @@ def _sequence(value: Any) -> Any:
 
 
 def _list(cells: Any) -> Any:
-    return r_session.interface().ListSexpVector([write(cell) for cell in cells])
+    return session.interface().ListSexpVector([write(cell) for cell in cells])
 
 
 def _vector(column: pd.Series[Any], what: str) -> Any:
@@ -143,15 +143,15 @@ def _factor(column: pd.Series[Any], what: str) -> Any:
         raise InputError(f"{what} has two categories of the same text. Rename one.")
     codes = column.cat.codes.to_numpy().astype(np.int64)
     integers = _integers(np.where(codes < 0, NA_INTEGER, codes + 1))
-    ordered = r_session.interface().BoolSexpVector([bool(column.cat.ordered)])
-    return r_session.value(_FACTOR, integers, _texts(levels), ordered)
+    ordered = session.interface().BoolSexpVector([bool(column.cat.ordered)])
+    return session.value(_FACTOR, integers, _texts(levels), ordered)
 
 
 def _logicals(column: pd.Series[Any]) -> Any:
     gaps: BoolArray = column.isna().to_numpy(dtype=bool)
     truths = column.to_numpy(dtype=object)
     codes = [NA_INTEGER if gap else int(t) for t, gap in zip(truths, gaps.tolist(), strict=True)]
-    return r_session.value("function(x) as.logical(x)", _integers(np.array(codes, dtype=np.int64)))
+    return session.value("function(x) as.logical(x)", _integers(np.array(codes, dtype=np.int64)))
 
 
 def _whole_numbers(values: NDArray[np.float64], what: str) -> Any:
@@ -169,18 +169,18 @@ def _whole_numbers(values: NDArray[np.float64], what: str) -> Any:
 
 def _integers(values: NDArray[Any]) -> Any:
     whole = np.ascontiguousarray(values, dtype=np.int32)
-    return r_session.interface().IntSexpVector.from_memoryview(whole.data)
+    return session.interface().IntSexpVector.from_memoryview(whole.data)
 
 
 def _doubles(values: NDArray[np.float64]) -> Any:
     copy = np.array(values, dtype=np.float64)
     copy.view(np.uint64)[np.isnan(copy)] = _NA_REAL
-    return r_session.interface().FloatSexpVector.from_memoryview(copy.data)
+    return session.interface().FloatSexpVector.from_memoryview(copy.data)
 
 
 def _texts(texts: Any) -> Any:
     """R text; a NUL inside one would end R's function by a jump that Python does not survive."""
-    ri = r_session.interface()
+    ri = session.interface()
     cells = [ri.NA_Character if text is None else str(text) for text in texts]
     for cell in cells:
         if isinstance(cell, str) and ("\0" in cell or not _is_utf8(cell)):

@@ -13,12 +13,12 @@ import pandas as pd
 
 from dtstat.errors import DTError, InputError, nearest
 from dtstat.estimation.efa.congruence import SolutionComparison, compare_solutions
-from dtstat.interop import r_session
-from dtstat.interop.r_lavaan import RModel, lavaan_cfa, read_parameters
-from dtstat.interop.r_psych import RFactors, psych_fa, read_factors
-from dtstat.interop.r_read import kind, read_frame, read_matrix, read_vector
-from dtstat.interop.r_session import RUnavailableError
-from dtstat.interop.r_write import write
+from dtstat.interop.r import session
+from dtstat.interop.r.lavaan import RModel, lavaan_cfa, read_parameters
+from dtstat.interop.r.psych import RFactors, psych_fa, read_factors
+from dtstat.interop.r.read import kind, read_frame, read_matrix, read_vector
+from dtstat.interop.r.session import RUnavailableError
+from dtstat.interop.r.write import write
 
 __all__ = [
     "RFactors",
@@ -59,7 +59,7 @@ def r_available(*packages: str) -> bool:
         Names of R packages.
     """
     try:
-        return all([r_session.interface() is not None, *map(r_session.has_package, packages)])
+        return all([session.interface() is not None, *map(session.has_package, packages)])
     except (ImportError, DTError):
         return False
 
@@ -81,7 +81,7 @@ def from_r(obj: Any) -> Any:
     InputError
         If the value, or a column of it, is anything else: dates, times, lists inside a frame.
     """
-    if not isinstance(obj, r_session.interface().Sexp):
+    if not isinstance(obj, session.interface().Sexp):
         raise InputError(
             f"`obj` must be a value of R, as rpy2 holds it; got {type(obj).__name__}.", "obj"
         )
@@ -101,7 +101,7 @@ def from_r(obj: Any) -> Any:
 
 def _read_list(obj: Any) -> dict[str, Any] | list[Any]:
     # Called through R, because objects of rpy2's upper interface convert what they hold.
-    plain, names = r_session.value("function(x) list(unname(x), as.character(names(x)))", obj)
+    plain, names = session.value("function(x) list(unname(x), as.character(names(x)))", obj)
     values, keys = [from_r(part) for part in plain], [str(name) for name in names]
     if "" in keys or len(set(keys)) != len(keys) or len(keys) != len(values) or not keys:
         return values
@@ -146,8 +146,8 @@ def r_dataset(package: str, name: str) -> pd.DataFrame:
     InputError
         If R does not have it, or it is no table.
     """
-    r_session.require_package(package)
-    found = r_session.value(_DATASET, write(name), write(package))
+    session.require_package(package)
+    found = session.value(_DATASET, write(name), write(package))
     if kind(found) != "list":
         known = nearest(name, {str(item) for item in found})
         raise InputError(f"There is no data set '{name}' in R's '{package}'. {known}", "name")

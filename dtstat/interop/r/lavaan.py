@@ -12,10 +12,10 @@ import pandas as pd
 from dtstat.data import as_items
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError, nearest
-from dtstat.interop import r_session
-from dtstat.interop.r_read import read_frame, read_matrix, read_vector
-from dtstat.interop.r_session import r_options, warn
-from dtstat.interop.r_write import write
+from dtstat.interop.r import session
+from dtstat.interop.r.read import read_frame, read_matrix, read_vector
+from dtstat.interop.r.session import r_options, warn
+from dtstat.interop.r.write import write
 from dtstat.results import CFAFit, DTFit, SEMCall
 from dtstat.structure import Structure
 
@@ -85,7 +85,7 @@ class RModel:
 
 def read_parameters(value: Any) -> pd.DataFrame:
     """Read the parameter table of a lavaan fit."""
-    return read_frame(r_session.value(_PARAMETERS, value))
+    return read_frame(session.value(_PARAMETERS, value))
 
 
 def lavaan_cfa(model: str | Structure | DTFit | CFAFit, data: Any, **options: Any) -> RModel:
@@ -115,14 +115,14 @@ def lavaan_cfa(model: str | Structure | DTFit | CFAFit, data: Any, **options: An
     EstimationWarning
         Of what lavaan warns.
     """
-    r_session.require_package("lavaan")
+    session.require_package("lavaan")
     named = (_call_options(model.call) if isinstance(model, CFAFit) else {}) | r_options(options)
     if named.get("group") is not None:
         raise InputError("`group` is not supported: fit one group at a time.", "group")
     task = _task(model, data, named)
     arguments = {name: write(option) for name, option in task.arguments.items()}
-    parameters = r_session.function(_PARAMETERS)
-    answer, notes = r_session.call(
+    parameters = session.function(_PARAMETERS)
+    answer, notes = session.call(
         _CFA, write(task.text), doing="lavaan::cfa", parameters=parameters, **arguments
     )
     warn(notes, "lavaan::cfa")
@@ -198,7 +198,7 @@ def _neutral(structure: Structure, named: list[str]) -> dict[str, str]:
 def _mentioned(text: str, named: list[str], columns: list[str]) -> dict[str, str]:
     """Columns that the model or an option names, under the names R makes of them."""
     words = set(re.findall(r"[\w.]+", text))
-    in_r = r_session.value("function(x) make.names(x)", write(columns))
+    in_r = session.value("function(x) make.names(x)", write(columns))
     known: dict[str, str] = {}
     for column, spelling in zip(columns, map(str, in_r), strict=True):
         name = column if column in words else spelling

@@ -1,0 +1,1 @@
+"""What crosses between R and Python, and what R may ask for."""
