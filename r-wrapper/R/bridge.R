@@ -10,6 +10,15 @@ bridge <- function() {
 }
 
 connect <- function() {
+  if (identical(commandArgs()[1], "rpy2")) {
+    stop(condition(
+      paste(
+        "This R runs inside Python (rpy2), and a second Python inside it would bring both down.",
+        "Use the Python package dtstat itself."
+      ),
+      c("dtstat_error_rpy2", "dtstat_error", "error")
+    ))
+  }
   use_planned_python()
   module <- tryCatch(
     without_prompts(reticulate::import("dtstat.interop.r_bridge", convert = TRUE)),

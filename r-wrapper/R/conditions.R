@@ -16,6 +16,7 @@ in_r <- function(message) {
     "audit\\.outside" = "$outside",
     "a Structure;" = "a structure;",
     "got None" = "got NULL",
+    "got (-?[0-9]+)\\.0(?![0-9])" = "got \\1",
     "\\bNone\\b" = "NULL",
     "\\bTrue\\b" = "TRUE",
     "\\bFalse\\b" = "FALSE",

@@ -55,6 +55,61 @@ logLik.dt_fit <- function(object, ...) {
   )
 }
 
+#' What R's generics say of a fitted model
+#'
+#' @param object A result of [dt_cfa()], [dt_sem()] or [dt_efa()].
+#' @param newdata People to score.
+#' @param ... Not used.
+#' @return As the generics say: `coef()` the estimates by name (of [dt_efa()] the loadings),
+#'   `fitted()` the covariances that the model implies, `residuals()` the correlations it leaves,
+#'   `predict()` factor scores.
+#' @name dt_cfa_methods
+#' @examples
+#' if (dt_available()) {
+#'   data <- dt_dataset("holzinger_swineford_9")
+#'   fit <- dt_cfa(data, "speed =~ x7 + x8 + x9")
+#'   coef(fit)
+#'   head(predict(fit, data))
+#' }
+NULL
+
+#' @rdname dt_cfa_methods
+#' @export
+coef.dt_cfa <- function(object, ...) {
+  p <- object$parameters
+  stats::setNames(p$est, paste0(p$lhs, p$op, p$rhs))
+}
+
+#' @rdname dt_cfa_methods
+#' @export
+fitted.dt_cfa <- function(object, ...) object$fitted
+
+#' @rdname dt_cfa_methods
+#' @export
+residuals.dt_cfa <- function(object, ...) object$residuals
+
+#' @rdname dt_cfa_methods
+#' @export
+predict.dt_cfa <- function(object, newdata, ...) {
+  if (missing(newdata)) stop_input("`newdata` must be given: a fit does not keep the answers.")
+  ask("predict", list(state = object$state, data = newdata), call = sys.call())
+}
+
+#' @rdname dt_cfa_methods
+#' @export
+nobs.dt_cfa <- function(object, ...) object$n_obs
+
+#' @rdname dt_cfa_methods
+#' @export
+logLik.dt_cfa <- function(object, ...) {
+  m <- object$fit_measures
+  structure(m[["logl"]], df = m[["npar"]], nobs = object$n_obs, class = "logLik")
+}
+
+#' @rdname dt_cfa_methods
+#' @export
+coef.dt_efa <- function(object, ...) structure(object$loadings, class = "loadings")
+
 #' @importFrom generics tidy
 #' @export
 generics::tidy

@@ -52,6 +52,10 @@ plot_barcode <- function(factors, ...) {
 #' @param object A result of [dt_fit()].
 #' @param ... Not used.
 #' @return A plot of class `ggplot`: the loadings.
+#' @examples
+#' if (dt_available() && requireNamespace("ggplot2", quietly = TRUE)) {
+#'   ggplot2::autoplot(dt_fit(dt_dataset("holzinger_swineford_9")))
+#' }
 #' @exportS3Method ggplot2::autoplot
 autoplot.dt_fit <- function(object, ...) {
   long <- object$tidy[object$tidy$op == "=~", ]

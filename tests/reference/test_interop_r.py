@@ -557,3 +557,11 @@ def test_no_warning_of_python_is_hidden_or_made(ro, nine):
         warnings.simplefilter("error")
         r.psych_fa(nine, 3)
         r.lavaan_cfa(HS, nine)
+
+
+def test_missing_doubles_do_not_disturb_minima(require_r):
+    from rpy2 import robjects
+
+    frame = r.from_r(robjects.r("data.frame(a = c(NA, 3, 1, 2), b = c(2, 1, NA, 5))"))
+    assert np.nanmin(frame.to_numpy(), axis=0).tolist() == [1.0, 1.0]
+    assert np.nanmax(frame.to_numpy(), axis=0).tolist() == [3.0, 5.0]

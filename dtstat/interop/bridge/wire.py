@@ -34,6 +34,7 @@ Wire = dict[str, Any]
 
 NA_INTEGER = -(2**31)
 _LARGEST = 2**31 - 1
+_QUIET = np.uint64(1 << 51)
 _STORED = {"numeric": "<f8", "integer": "<i4", "logical": "<i4"}
 
 
@@ -267,6 +268,8 @@ def _decoded_array(wire: Mapping[str, Any]) -> RArray:
         values: NDArray[Any] = np.array([*texts, None], dtype=object)[:-1]
     else:
         values = np.frombuffer(bytes(wire["data"]), _STORED[kind]).copy()
+        if kind == "numeric":
+            quiet(values)
     dim, dimnames, names = wire.get("dim"), wire.get("dimnames"), wire.get("names")
     return RArray(
         kind,
@@ -276,6 +279,15 @@ def _decoded_array(wire: Mapping[str, Any]) -> RArray:
         None if names is None else _listed(names),
         bool(wire.get("many")),
     )
+
+
+def quiet(values: NDArray[np.float64]) -> None:
+    """Set the quiet bit of NaNs, in place; R still knows its NA by the payload.
+
+    R's NA of doubles is a signalling NaN, with which minima and maxima of NumPy go wrong.
+    """
+    bits = values.view(np.uint64)
+    bits[np.isnan(values)] |= _QUIET
 
 
 def _decoded_factor(wire: Mapping[str, Any]) -> pd.Categorical[Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dtstat.arrays import BoolArray
 from dtstat.errors import InputError
+from dtstat.interop.bridge.wire import quiet
 from dtstat.interop.r import session
 
 NA_INTEGER = -(2**31)  # R's missing whole number, and its missing truth value
@@ -188,7 +189,10 @@ def _numbers(vector: Any) -> NDArray[Any]:
     types = session.interface().RTYPES
     if len(vector) == 0:  # rpy2 has no view of nothing
         return np.empty(0, dtype=np.float64 if vector.typeof == types.REALSXP else np.int32)
-    return np.array(vector.memoryview())
+    values: NDArray[Any] = np.array(vector.memoryview())
+    if vector.typeof == types.REALSXP:
+        quiet(values)
+    return values
 
 
 def _texts(vector: Any) -> list[str | None]:

@@ -121,3 +121,14 @@ def test_a_vector_of_one_from_r_is_a_scalar_unless_marked():
     wire = encode(np.array([0.5]))
     assert decode(wire).plain() == 0.5
     np.testing.assert_array_equal(decode(wire | {"many": True}).plain(), [0.5])
+
+
+def test_na_of_doubles_is_quiet_but_still_na():
+    """R's NA is a signalling NaN, with which NumPy's minima go wrong; its low word says NA."""
+    bits = np.array([0x7FF00000000007A2, 0x3FF0000000000000, 0x4008000000000000], dtype=np.uint64)
+    wire = encode(np.array([0.0, 1.0, 3.0])) | {"data": bytearray(bits.tobytes())}
+    back = decode(wire)
+    assert np.nanmin(back.values) == 1.0
+    assert np.nanmax(back.values) == 3.0
+    again = np.frombuffer(bytes(encode(back)["data"]), np.uint32)
+    assert again[0] == 1954

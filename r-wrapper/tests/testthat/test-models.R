@@ -1,0 +1,38 @@
+test_that("a confirmatory model speaks R's generics", {
+  skip_without_python()
+  fit <- dt_cfa(nine(), "speed =~ x7 + x8 + x9; visual =~ x1 + x2 + x3")
+  expect_equal(coef(fit)[["speed=~x7"]], 1)
+  expect_equal(AIC(fit), fit$fit_measures[["aic"]])
+  expect_equal(nobs(fit), 301)
+  expect_equal(dim(fitted(fit)), c(6L, 6L))
+  expect_equal(dim(predict(fit, nine())), c(301L, 2L))
+  skip_if_not_installed("lavaan")
+  theirs <- lavaan::cfa("speed =~ x7 + x8 + x9; visual =~ x1 + x2 + x3", nine())
+  expect_equal(coef(fit)[["speed=~x8"]], lavaan::coef(theirs)[["speed=~x8"]], tolerance = 1e-4)
+})
+
+test_that("structures come from keys, syntax, loadings and psych", {
+  keys <- list(A = c("-a", "b"), B = c("b", "c"))
+  structure <- dt_structure(keys)
+  expect_equal(structure$items, c("a", "b", "c"))
+  expect_equal(as_keys(structure), list(A = c("a", "b"), B = c("b", "c")))
+  expect_equal(as_lavaan(structure), "A =~ a + b\nB =~ b + c")
+  L <- matrix(c(.7, .6, 0, 0, .1, .8), 3, dimnames = list(c("a", "b", "c"), c("A", "B")))
+  expect_equal(as_keys(as_structure(L)), list(A = c("a", "b"), B = "c"))
+  skip_without_python()
+  expect_equal(as_keys(dt_structure("A =~ a + b; B =~ b + c")), as_keys(structure))
+  skip_if_not_installed("psych")
+  fa <- suppressWarnings(psych::fa(nine(), 3, rotate = "varimax"))
+  expect_equal(dt_compare(dt_structure(fa), dt_fit(nine())$structure)$n_factors, c(3L, 3L))
+})
+
+test_that("messages are in R's words", {
+  skip_without_python()
+  expect_snapshot(error = TRUE, {
+    dt_fit(nine(), criterion = "eBIC")
+    dt_sample_size(p = 25, margin = 2)
+    dt_cfa(nine(), "f ~~~ x1")
+    dt_efa(nine(), 12)
+    dt_stability(nine(), share = 3)
+  })
+})
