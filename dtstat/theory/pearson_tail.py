@@ -81,6 +81,8 @@ def _density(z: FloatArray, rho: FloatArray, n: int) -> FloatArray:
 
 
 def _log_cosh(z: FloatArray) -> FloatArray:
+    """Logarithm of cosh z; near 0, where n multiplies it, by a form in which nothing cancels."""
     size = np.abs(z)
-    value: FloatArray = size + np.log1p(np.exp(-2 * size)) - math.log(2)
+    small = 0.5 * np.log1p(np.sinh(np.minimum(size, 1.0)) ** 2)
+    value: FloatArray = np.where(size < 1, small, size + np.log1p(np.exp(-2 * size)) - math.log(2))
     return value
