@@ -38,6 +38,7 @@ bench: $(VENV)/.dev r-packages  ## speed and correctness beside the peers, as ra
 docs: $(VENV)/.dev r-packages  ## run the examples of README and vignettes; refresh what they show
 	cd r-wrapper && Rscript -e 'roxygen2::roxygenise()'
 	$(ONE_CORE) $(PY) tools/refresh_docs.py
+	@sh tools/check_r.sh $(PY) build
 
 r-package: $(VENV)/.dev r-packages  ## the R package with its vignettes, in .build/r
 	@sh tools/check_r.sh $(PY) build

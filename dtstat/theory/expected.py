@@ -26,7 +26,7 @@ import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.theory.bounds import Bound
-from dtstat.theory.margin import Margin, local_margin
+from dtstat.theory.margin import Margin
 from dtstat.theory.survey import POPULATION, SurveyDesign
 
 # Of ρ⁰, ρ², ρ⁴, ...; the last one stands for all that follow, and agrees with simulation to .0003.
@@ -88,18 +88,17 @@ def local_pairs(design: SurveyDesign, measure: str) -> CriticalPairs | None:
     rho = _known(design, measure)
     if rho is None:
         return None
-    strength = POPULATION[measure](rho)
+    strength, names = POPULATION[measure](rho), design.structure.item_names
     parts = []
-    for members in design.support.T:
-        if local_margin(strength, members) <= 0:
+    for members, local in zip(design.support.T, design.margin(measure).factors, strict=True):
+        if local.value <= 0:
             return None
-        inside = strength[np.ix_(members, members)]
-        w = inside[~np.eye(len(inside), dtype=bool)].min(initial=1.0)
-        strongest = np.where(members, np.where(members, 0.0, strength).max(axis=1), np.inf)
-        u = int(strongest.argmin())
         pairs = np.triu(np.outer(members, members), 1)
-        pairs[u, ~members] = True
-        parts.append(_critical(strength, rho, measure, pairs, (w + strongest[u]) / 2))
+        o = 0.0
+        if local.outside is not None:
+            pairs[names.index(local.outside.first), ~members] = True
+            o = local.outside.value
+        parts.append(_critical(strength, rho, measure, pairs, o + local.value))
     columns = zip(*((part.strength, part.threshold, part.se) for part in parts), strict=True)
     return CriticalPairs(*(np.concatenate(column) for column in columns))
 

@@ -110,8 +110,13 @@ def error_bound(
             "known here. Use diagnose(fit), or the smallest number of rows.",
             "factor_size",
         )
+    return union_bound(b, counts, gamma)
+
+
+def union_bound(b: Bound, counts: IntArray, margin: float) -> float:
+    """Sum b(n, γ) over pairs of items, each with its own number of rows; at most 1."""
     values, times = np.unique(counts, return_counts=True)
-    total = sum(t * b(int(m), gamma) for m, t in zip(values, times, strict=True))
+    total = sum(t * b(int(n), margin) for n, t in zip(values, times, strict=True))
     return min(1.0, float(total))
 
 

@@ -17,10 +17,11 @@ plot.dt_fit <- function(x, type = c("loadings", "dependence", "barcode"), ...) {
   invisible(x)
 }
 
-# Blue for negative, orange for positive; told apart by all kinds of eyes, and in grey print by depth.
+# Blue for negative, red for positive: told apart by all kinds of eyes, and by depth in grey print.
 heat <- function(values, ...) {
   colours <- grDevices::hcl.colors(41, "Blue-Red 3")
-  old <- graphics::par(mar = c(4, 7, 2, 1))
+  room <- function(names) 1.5 + 0.55 * max(nchar(names))
+  old <- graphics::par(mar = c(room(rownames(values)), room(colnames(values)), 2, 1))
   on.exit(graphics::par(old))
   graphics::image(
     seq_len(nrow(values)), seq_len(ncol(values)), values, zlim = c(-1, 1), col = colours,

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from dtstat.arrays import BoolArray, FloatArray
+from dtstat.arrays import BoolArray, IntArray
 from dtstat.dependence import DependenceMatrix
 from dtstat.results.fit import DTFit
 from dtstat.structure import Structure
 from dtstat.theory.bounds import Bound
 from dtstat.theory.margin import LocalMargin, Pair, structure_margin
+from dtstat.theory.planning import union_bound
 from dtstat.theory.unique_child import UniqueChildAudit, audit
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def graph_error(matrix: DependenceMatrix, margin: float, bound: Bound) -> float:
     """Bound P(Ê ≠ E₀) for a margin, each pair with its own rows."""
     if margin <= 0:
         return 1.0
-    return _summed(bound, _rows_of_pairs(matrix)[np.triu_indices(matrix.n_items, 1)], margin)
+    return union_bound(bound, _rows_of_pairs(matrix)[np.triu_indices(matrix.n_items, 1)], margin)
 
 
 def factor_frame(diagnosis: Diagnosis) -> pd.DataFrame:
@@ -116,19 +117,13 @@ def _core_error(
     if core.outside is not None:
         u = fit.item_names.index(core.outside.first)
         counts = np.concatenate([counts, rows[u, ~members]])
-    return _summed(bound, counts, core.value)
+    return union_bound(bound, counts, core.value)
 
 
-def _rows_of_pairs(matrix: DependenceMatrix) -> FloatArray:
+def _rows_of_pairs(matrix: DependenceMatrix) -> IntArray:
     if matrix.pairwise_n is not None:
-        return matrix.pairwise_n.astype(np.float64)
-    return np.full((matrix.n_items, matrix.n_items), float(matrix.n_obs or 0))
-
-
-def _summed(bound: Bound, counts: FloatArray, margin: float) -> float:
-    values, times = np.unique(counts, return_counts=True)
-    total = sum(t * bound(int(n), margin) for n, t in zip(values, times, strict=True))
-    return float(min(1.0, total))
+        return matrix.pairwise_n
+    return np.full((matrix.n_items, matrix.n_items), matrix.n_obs or 0, dtype=np.int64)
 
 
 def unique_child_audit(fit: DTFit) -> UniqueChildAudit:
@@ -155,7 +150,7 @@ def pair_frame(diagnosis: Diagnosis) -> pd.DataFrame:
             "second": names[j],
             "dependence": fit.dependence.strength[i, j],
             "implied": np.nan if diagnosis.implied is None else diagnosis.implied.strength[i, j],
-            "n": _rows_of_pairs(fit.dependence)[i, j].astype(np.int64),
+            "n": _rows_of_pairs(fit.dependence)[i, j],
             "share_factor": fit.structure.parent_sharing_graph()[i, j],
         }
     )

@@ -7,7 +7,10 @@ test_that("nine tests have three factors", {
   expect_equal(nobs(fit), 301)
   expect_equal(attr(logLik(fit), "df"), 21)
   expect_equal(AIC(fit), glance(fit)$aic)
-  expect_equal(fitted(fit) + residuals(fit), fit$fitted + fit$residuals)
+  latent <- 2 * sin(pi / 6 * cor(nine(), method = "spearman"))
+  expect_equal(fitted(fit) + residuals(fit), latent)
+  implied <- coef(fit) %*% fit$factor_correlations %*% t(coef(fit)) + diag(fit$uniquenesses)
+  expect_equal(unclass(implied), fitted(fit), tolerance = 1e-6)
 })
 
 test_that("a matrix gives what its data give", {
