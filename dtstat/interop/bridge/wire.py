@@ -233,6 +233,8 @@ def _frame(frame: pd.DataFrame) -> Wire:
 
 
 def _column(column: pd.Series[Any]) -> Wire:
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub":
+        return _wire(_of_array(column.to_numpy()))
     if isinstance(column.dtype, pd.CategoricalDtype):
         return _factor(column.array)
     if isinstance(column.dtype, pd.Int32Dtype | pd.BooleanDtype):
