@@ -22,8 +22,10 @@ from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.report import Summary
 from dtstat.results import fit_frames as frames
 from dtstat.results.fit_call import FitCall, SampleFacts
+from dtstat.results.fit_pictures import FitPictures
 from dtstat.results.fit_summary import fit_summary
-from dtstat.results.nonlinear import CURVE_COLUMNS, LOADING_COLUMNS, NonlinearFit
+from dtstat.results.implied_curves import implied_curves
+from dtstat.results.nonlinear import LOADING_COLUMNS, NonlinearFit
 from dtstat.results.path import SolutionPath
 from dtstat.results.rows import rows_to_score, with_scores
 from dtstat.results.serialize import register, save
@@ -38,7 +40,7 @@ for _part in (Contender, FactorEstimate, LatentCorrelations, Marginals, Dependen
 
 @register
 @dataclass(frozen=True, eq=False, repr=False)
-class DTFit:
+class DTFit(FitPictures):
     """The structure behind the items, fitted, with what else was possible.
 
     Attributes
@@ -192,17 +194,17 @@ class DTFit:
         -------
         DataFrame
             item, factor, z (value of the factor), value (mean answer there; other factors of the
-            item averaged over), lower and upper (95 % band; NaN for networks).
+            item averaged over), lower and upper (95 % band; NaN where none is known: with
+            networks, and without curves of their own, where items bend as their margins do).
 
         Raises
         ------
         InputError
-            If the estimator drew no curves.
+            If the fit is to a matrix, which has no answers.
         """
-        curves = self._curves()
-        if curves is None:
-            return pd.DataFrame(columns=CURVE_COLUMNS)
-        return curves.curve_frame(self.item_names, self.factor_names)
+        if self.nonlinear is None:
+            return implied_curves(self)
+        return self.nonlinear.curve_frame(self.item_names, self.factor_names)
 
     @property
     def fit_measures(self) -> dict[str, float]:

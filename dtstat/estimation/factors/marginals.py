@@ -2,7 +2,8 @@
 
 Answer a of an item becomes Φ⁻¹(P(X < a) + ½ P(X = a)), with P the shares in the data the margins
 were learnt from, scaled to variance 1. Answers in between are interpolated, beyond the range the
-nearest counts.
+nearest counts. The other way, a normal variable Y means answer k if it is between the thresholds
+Φ⁻¹(P(X < a_k)) and Φ⁻¹(P(X ≤ a_k)).
 """
 
 from __future__ import annotations
@@ -14,15 +15,26 @@ import numpy as np
 from dtstat.arrays import FloatArray, IntArray
 
 _FAR = 1e3  # standard deviations within which standardising is linear
+_LEAST_SD = 1e-6  # of the variable behind an answer; 0 would be a Heywood case
 _MOST_KNOTS = 257  # distinct answers kept of an item; more would store the data
 
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """For each of p items some of its answers, rising, and their normal scores."""
+    """Answers of p items and the normal variables behind them.
+
+    Attributes
+    ----------
+    answers, scores
+        Of each item some of its answers, rising, and their normal scores.
+    thresholds
+        Of each item the values between which the normal variable means one answer, one fewer than
+        answers; empty if answers are linear in it.
+    """
 
     answers: tuple[FloatArray, ...]
     scores: tuple[FloatArray, ...]
+    thresholds: tuple[FloatArray, ...]
 
     def normal_scores(self, X: FloatArray) -> FloatArray:
         """(n, p) scores of rows of answers; NaN stays NaN."""
@@ -32,11 +44,34 @@ class Marginals:
         ]
         return np.column_stack(columns)
 
+    def mean_answers(self, i: int, mean: FloatArray, sd: float) -> FloatArray:
+        """(G,) mean answers to item i where the variable behind it is normal.
+
+        Σ_k a_k P(t_k−1 < Y ≤ t_k), or linear in its mean.
+
+        Parameters
+        ----------
+        i
+            Number of the item.
+        mean, sd
+            (G,) means of the variable, and its standard deviation.
+        """
+        from scipy.special import ndtr
+
+        answers, scores, t = self.answers[i], self.scores[i], self.thresholds[i]
+        if not len(t):
+            linear: FloatArray = np.interp(mean, scores, answers)
+            return linear
+        exceeds = ndtr((mean[:, None] - t) / max(sd, _LEAST_SD))
+        expected: FloatArray = answers[0] + exceeds @ np.diff(answers)
+        return expected
+
 
 def learn_marginals(X: FloatArray) -> Marginals:
     """Learn the margins of (n, p) answers, NaN for missing ones; every item must vary."""
     learnt = [_margin(x[~np.isnan(x)]) for x in X.T]
-    return Marginals(tuple(a for a, _ in learnt), tuple(s for _, s in learnt))
+    answers, scores, thresholds = zip(*learnt, strict=True)
+    return Marginals(answers, scores, thresholds)
 
 
 def linear_marginals(X: FloatArray) -> Marginals:
@@ -44,17 +79,22 @@ def linear_marginals(X: FloatArray) -> Marginals:
     mean, sd = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     ends = np.array([-_FAR, _FAR])
     answers = tuple(m + s * ends for m, s in zip(mean, sd, strict=True))
-    return Marginals(answers, tuple(ends for _ in answers))
+    nowhere = np.empty(0)
+    return Marginals(answers, tuple(ends for _ in answers), tuple(nowhere for _ in answers))
 
 
-def _margin(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _margin(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     from scipy.special import ndtri
 
     answers, counts = np.unique(x, return_counts=True)
-    scores = ndtri((np.cumsum(counts) - counts / 2) / len(x))
+    middles = (np.cumsum(counts) - counts / 2) / len(x)
+    scores = ndtri(middles)
     scores = scores / np.sqrt(counts @ scores**2 / len(x))
     kept = _spread(scores)
-    return answers[kept], scores[kept]
+    # Between answers that are kept; without gaps that is P(X ≤ a).
+    upto = np.cumsum(counts) / len(x)
+    between = (upto[kept[:-1]] + (upto[kept[1:]] - counts[kept[1:]] / len(x))) / 2
+    return answers[kept], scores[kept], ndtri(between)
 
 
 def _spread(scores: FloatArray) -> IntArray:
