@@ -60,18 +60,18 @@ def factor_frame(barcode: Barcode, structure: Structure) -> pd.DataFrame:
     """One row a factor, with the clique it is read off."""
     rows: list[tuple[object, ...]] = []
     for k, name in enumerate(structure.factor_names):
-        core = _core(barcode, structure.support[:, k])
+        core_bar = core(barcode, structure.support[:, k])
         sizes = int(structure.support[:, k].sum()), len(structure.unique_children(k))
-        if core is None:
+        if core_bar is None:
             rows.append((name, np.nan, np.nan, np.nan, *sizes, ()))
         else:
-            bar = barcode[core]
+            bar = barcode[core_bar]
             rows.append((name, bar.birth, bar.death, bar.persistence, *sizes, bar.items))
     columns = ["factor", "from", "to", "persistence", "n_items", "n_unique", "core"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _core(barcode: Barcode, items: BoolArray) -> int | None:
+def core(barcode: Barcode, items: BoolArray) -> int | None:
     """Bar that is the factor, or the longest-lived within; None if there is none."""
     members = barcode.members
     same = np.flatnonzero((members == items).all(axis=1))

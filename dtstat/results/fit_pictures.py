@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pandas as pd
@@ -10,6 +12,8 @@ from dtstat.results.path_scores import path_scores
 
 if TYPE_CHECKING:
     from dtstat.results.fit import DTFit
+    from dtstat.results.trust.diagnosis import Diagnosis
+    from dtstat.results.trust.stability import Stability
 
 
 class FitPictures:
@@ -30,3 +34,51 @@ class FitPictures:
         Fits up to a hundred structures of 60 items in seconds.
         """
         return path_scores(cast("DTFit", self))
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        diagnosis: Diagnosis | None = None,
+        stability: Stability | None = None,
+        title: str | None = None,
+    ) -> Path:
+        """Write the whole analysis as one interactive page, to read or to send.
+
+        A slider over all thresholds with the graph, its cliques and why items are in or out of
+        them; loadings, response curves, choice and fit, how far to trust it, and how to reproduce
+        it. The file needs no network and no other file.
+
+        Parameters
+        ----------
+        path
+            File to write, such as "report.html".
+        diagnosis
+            Result of :func:`dtstat.diagnose` with the data, for intervals; made without them if
+            omitted.
+        stability
+            Result of :func:`dtstat.stability`, to be shown, too.
+        title
+            Head line; what was found if omitted.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written, or a result is of another fit.
+
+        Notes
+        -----
+        With more than 400 items the page has tables in place of the graph. Cost: as
+        :meth:`path_scores`.
+        """
+        from dtstat.report.page import check_writable, write_page
+        from dtstat.results.fit_page import check_parts, fit_page
+
+        fit = cast("DTFit", self)
+        target = check_writable(path)
+        check_parts(fit, diagnosis, stability)
+        return write_page(fit_page(fit, diagnosis, stability, title), target)

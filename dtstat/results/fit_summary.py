@@ -17,7 +17,7 @@ from dtstat.selection.choose import GIVEN
 if TYPE_CHECKING:
     from dtstat.results.fit import DTFit
 
-_MARKS = (
+MARKS = (
     "* unique child: loads on this factor alone. + attached: in no clique within the factor, but "
     "it loads on it most.",
 )
@@ -29,7 +29,7 @@ def fit_summary(fit: DTFit, cutoff: float, max_rows: int) -> Summary:
     """Put call, data, choice and tables in the order a reader asks for them."""
     if not fit.n_factors:
         rest = (_contenders(fit, max_rows),) if max_rows else ()
-        return Summary((*_head(fit), *_nothing(fit)), rest)
+        return Summary((*_head(fit), *why_nothing(fit)), rest)
     title = "Factors, each at its own thresholds"
     if fit.call.search == GIVEN:
         title = "Factors as given, with the thresholds at which cliques show them"
@@ -40,8 +40,8 @@ def fit_summary(fit: DTFit, cutoff: float, max_rows: int) -> Summary:
         fit.factor_correlations,
         fit.uniquenesses,
         cutoff,
-        marks=_marks(fit),
-        notes=(*_MARKS, f"Loadings below {cutoff:g} are blank."),
+        marks=item_marks(fit),
+        notes=(*MARKS, f"Loadings below {cutoff:g} are blank."),
     ).tables
     if fit.nonlinear is not None:
         loadings = _curve_tables(fit)
@@ -55,7 +55,7 @@ def fit_summary(fit: DTFit, cutoff: float, max_rows: int) -> Summary:
 
 
 def _curve_tables(fit: DTFit) -> tuple[Table, ...]:
-    responses = response_table(fit.nonlinear_loadings, _marks(fit), _MARKS)
+    responses = response_table(fit.nonlinear_loadings, item_marks(fit), MARKS)
     if fit.n_factors == 1:
         return (responses,)
     return responses, correlation_table(fit.factor_correlations, fit.factor_correlation_errors)
@@ -66,15 +66,16 @@ def _head(fit: DTFit) -> tuple[str, ...]:
     found = "no factor" if not d else "1 factor" if d == 1 else f"{d} factors"
     return (
         f"Dependence thresholding: {found} behind {len(fit.item_names)} items",
-        f"Call:   {_call(fit)}",
-        f"Data:   {_data(fit)}",
+        f"Call:   {call_line(fit)}",
+        f"Data:   {data_line(fit)}",
         f"Choice: {fit.explanation}",
-        *_evidence(fit),
+        *evidence_lines(fit),
         *(f"Note:   {note}" for note in fit.notes),
     )
 
 
-def _call(fit: DTFit) -> str:
+def call_line(fit: DTFit) -> str:
+    """Return the call with what was asked for."""
     call = fit.call
     parts = [f'measure="{call.measure}"', f'search="{call.search}"']
     if call.search == "threshold":
@@ -90,7 +91,8 @@ def _call(fit: DTFit) -> str:
     return f"fit({', '.join(parts)}), dtstat {call.version}"
 
 
-def _data(fit: DTFit) -> str:
+def data_line(fit: DTFit) -> str:
+    """Return what the data were."""
     p, sample = len(fit.item_names), fit.sample
     if sample is None:
         return f"a matrix of {fit.dependence.measure} dependence, {fit.n_obs} rows, {p} items"
@@ -100,7 +102,8 @@ def _data(fit: DTFit) -> str:
     return f"{rows}{gaps}, {p} items ({kinds})"
 
 
-def _evidence(fit: DTFit) -> tuple[str, ...]:
+def evidence_lines(fit: DTFit) -> tuple[str, ...]:
+    """Return what the rows count as, if that is less than all."""
     if fit.n_effective > _NEARLY_ALL * fit.n_typical:
         return ()
     v = 1 / fit.n_effective - 1 / fit.n_typical
@@ -111,7 +114,7 @@ def _evidence(fit: DTFit) -> tuple[str, ...]:
     )
 
 
-def _nothing(fit: DTFit) -> tuple[str, ...]:
+def why_nothing(fit: DTFit) -> tuple[str, ...]:
     """Why there is no factor, in numbers."""
     from scipy.special import ndtri
 
@@ -131,7 +134,8 @@ def _nothing(fit: DTFit) -> tuple[str, ...]:
     )
 
 
-def _marks(fit: DTFit) -> pd.Series[str]:
+def item_marks(fit: DTFit) -> pd.Series[str]:
+    """Return the signs behind names: unique children and attached items."""
     unique = fit.support.sum(axis=1) == 1
     pairs = zip(unique, fit.attached, strict=True)
     signs = [("*" if alone else "") + ("+" if given else "") for alone, given in pairs]

@@ -17,7 +17,7 @@ from dtstat.theory.margin import margin_values
 if TYPE_CHECKING:
     from dtstat.results.fit import DTFit
 
-_FEWEST, _WORK = 10, 400_000  # structures that are fitted: so many, or work by the square of items
+_FEWEST, _WORK = 10, 150_000  # structures that are fitted: so many, or work by the square of items
 
 
 def path_scores(fit: DTFit) -> pd.DataFrame:

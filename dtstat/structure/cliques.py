@@ -57,9 +57,16 @@ def independent_maximal_cliques(
     names = [str(c) for c in adjacency.columns] if isinstance(adjacency, pd.DataFrame) else None
     closed = _closed_neighbourhoods(adjacency)
     unique_members = np.flatnonzero(simplicial(closed))
-    cliques = np.unique(closed[unique_members], axis=0)[::-1]
+    cliques = _distinct(closed[unique_members])
     kept = cliques[cliques.sum(axis=1) >= smallest]
     return Structure(kept.T, names)
+
+
+def _distinct(rows: BoolArray) -> BoolArray:
+    """Return the distinct rows, those with the earliest items first."""
+    bits = np.packbits(rows, axis=1)  # as bytes they sort like the rows, in an eighth of the time
+    place = {bit.tobytes(): k for k, bit in enumerate(bits)}
+    return rows[[place[key] for key in sorted(place, reverse=True)]]
 
 
 def simplicial(closed: BoolArray) -> BoolArray:

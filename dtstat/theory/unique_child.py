@@ -12,7 +12,7 @@ import pandas as pd
 from dtstat import checks
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.errors import InputError
-from dtstat.structure import Structure, independent_maximal_cliques
+from dtstat.structure import Structure
 from dtstat.theory.margin import local_margin
 
 FORMS = ("exact", "bound", "sparse")
@@ -161,9 +161,10 @@ def _factors(structure: Structure) -> pd.DataFrame:
 
 def _dropping(structure: Structure, strength: FloatArray) -> pd.DataFrame:
     rows = []
+    closed = structure.parent_sharing_graph() | np.eye(structure.n_items, dtype=bool)
     for i, name in enumerate(structure.item_names):
         parents = structure.parents(i)
-        lost = _lost_without(structure, i)
+        lost = _lost_without(structure, closed, i)
         change = [_margin_change(strength, structure, k, i) for k in parents]
         rows.append(
             (
@@ -179,25 +180,21 @@ def _dropping(structure: Structure, strength: FloatArray) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _lost_without(structure: Structure, i: int) -> tuple[str, ...]:
-    """Name the factors that cannot be read off the parent-sharing graph without an item."""
-    others = np.arange(structure.n_items) != i
-    everything = np.ones(structure.n_items, dtype=bool)
-    before, after = _readable(structure, everything), _readable(structure, others)
-    return tuple(
-        name
-        for name, was, still in zip(structure.factor_names, before, after, strict=True)
-        if was and not still
-    )
+def _lost_without(structure: Structure, closed: BoolArray, i: int) -> tuple[str, ...]:
+    """Name the factors that cannot be read off the parent-sharing graph without an item.
 
-
-def _readable(structure: Structure, kept: BoolArray) -> list[bool]:
-    """Say of each factor whether the graph of the kept items shows it."""
-    E = structure.parent_sharing_graph()[np.ix_(kept, kept)]
-    seen = independent_maximal_cliques(E, min_children=1).support
-    cliques = {column.tobytes() for column in np.ascontiguousarray(seen.T)}
-    left = np.ascontiguousarray(structure.support[kept].T)
-    return [column.tobytes() in cliques for column in left]
+    A factor is an independent maximal clique exactly if the closed neighbourhood of one of its
+    items is the factor itself. Without item i this can only change for the factors of i.
+    """
+    lost = []
+    for k in np.flatnonzero(structure.support[i]):
+        members = structure.support[:, k]
+        beyond = closed[members] & ~members
+        shown = ~beyond.any(axis=1)  # by these items, each joined to all others of the factor
+        without = ~np.delete(beyond, i, axis=1).any(axis=1) & (np.flatnonzero(members) != i)
+        if shown.any() and not without.any():
+            lost.append(structure.factor_names[k])
+    return tuple(lost)
 
 
 def _swallowing(structure: Structure, i: int, lost: tuple[str, ...]) -> list[str]:

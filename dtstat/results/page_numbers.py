@@ -1,0 +1,240 @@
+"""The numbers that the page of a fit draws from."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from dtstat.arrays import FloatArray, IntArray
+from dtstat.report.factor_table import loading_order
+from dtstat.report.page import numbers_of
+from dtstat.results import fit_frames as frames
+from dtstat.results.fit_summary import item_marks
+from dtstat.selection.criteria import HELD_OUT, INFORMATION
+from dtstat.structure import Barcode
+
+if TYPE_CHECKING:
+    from dtstat.results.fit import DTFit
+
+MOST_DRAWN = 400  # items in the graph; more are a blot, and megabytes
+_MOST_CELLS = 40_000  # of a table of items by factors; larger ones are listed
+
+
+def page_numbers(fit: DTFit) -> dict[str, Any]:
+    """Everything the script needs, as JSON knows it."""
+    numbers = {
+        "items": list(fit.item_names),
+        "factors": _factors(fit),
+        "table": _loading_table(fit),
+        "criterion": shown_criterion(fit),
+    }
+    if can_draw(fit):
+        numbers |= _path_numbers(fit)
+    if has_curves(fit):
+        numbers |= _curves(fit)
+    return numbers
+
+
+def can_draw(fit: DTFit) -> bool:
+    """Whether the items are few enough for a graph."""
+    return len(fit.item_names) <= MOST_DRAWN
+
+
+def has_curves(fit: DTFit) -> bool:
+    """Whether there are answers and factors to draw curves of."""
+    known = fit.nonlinear is not None or fit.marginals is not None
+    return bool(fit.n_factors) and known and can_draw(fit)
+
+
+def shown_criterion(fit: DTFit) -> str:
+    """Criterion along the path; held-out rows are too dear to fit for every structure."""
+    return "ebic" if fit.call.criterion in HELD_OUT else fit.call.criterion
+
+
+def _path_numbers(fit: DTFit) -> dict[str, Any]:
+    bars = fit.path.barcode()
+    scores = fit.path_scores()
+    criterion = shown_criterion(fit)
+    p = len(fit.item_names)
+    triangle = fit.dependence.values[np.tril_indices(p, -1)]
+    return {
+        "measure": fit.dependence.measure,
+        "dependence": base64.b64encode(triangle.astype("<f8").tobytes()).decode(),
+        "bars": _bars(bars),
+        "scores": _scores(scores, criterion),
+        "order": _item_order(fit).tolist(),
+        "start": _start(fit, bars),
+        "chosen": _chosen_interval(fit),
+        "chosenCriterion": _chosen_criterion(fit, criterion),
+        "verdicts": _verdicts(fit),
+    }
+
+
+def _bars(bars: Barcode) -> list[dict[str, Any]]:
+    return [
+        {
+            "birth": float(bars.births[b]),
+            "death": float(bars.deaths[b]),
+            "items": np.flatnonzero(bars.members[b]).tolist(),
+            "unique": np.flatnonzero(bars.unique_members[b]).tolist(),
+        }
+        for b in range(len(bars))
+    ]
+
+
+def _scores(scores: pd.DataFrame, criterion: str) -> list[dict[str, Any]]:
+    columns = [scores[name].tolist() for name in ("tau_low", "tau_high", "n_factors")]
+    values = numbers_of(scores[criterion].tolist())
+    others = scores[[name for name in INFORMATION if name != criterion]].to_dict(orient="records")
+    return [
+        {
+            "low": low,
+            "high": high,
+            "factors": count,
+            "criterion": value,
+            "others": {} if value is None else rest,
+        }
+        for low, high, count, value, rest in zip(*columns, values, others, strict=True)
+    ]
+
+
+def _factors(fit: DTFit) -> list[dict[str, Any]]:
+    bars, alone = fit.path.barcode(), fit.support.sum(axis=1) == 1
+    found = []
+    for k, name in enumerate(fit.factor_names):
+        items = fit.support[:, k]
+        core = frames.core(bars, items)
+        found.append(
+            {
+                "name": name,
+                "items": np.flatnonzero(items).tolist(),
+                "unique": np.flatnonzero(items & alone).tolist(),
+                "core": -1 if core is None else core,
+                "from": None if core is None else float(bars.births[core]),
+                "to": None if core is None else float(bars.deaths[core]),
+            }
+        )
+    return found
+
+
+def _item_order(fit: DTFit) -> IntArray:
+    """Items by factor, those of no factor last."""
+    if not fit.n_factors:
+        return np.arange(len(fit.item_names))
+    return np.array(loading_order(fit.loadings), dtype=np.int64)
+
+
+def _start(fit: DTFit, bars: Barcode) -> float:
+    """Threshold to begin at: the chosen one, or where most of the chosen factors are seen."""
+    chosen = _chosen_interval(fit)
+    if chosen is not None:
+        return sum(chosen) / 2
+    cores = [one["core"] for one in _factors(fit) if one["core"] >= 0] or [0][: len(bars)]
+    births, deaths = bars.births[cores], bars.deaths[cores]
+    ends = np.unique(np.concatenate([births, deaths, [0.0]]))
+    middles = (ends[:-1] + ends[1:]) / 2
+    if not len(middles):
+        return 0.0
+    seen = ((births <= middles[:, None]) & (middles[:, None] < deaths)).sum(axis=1)
+    most = np.flatnonzero(seen == seen.max())
+    return float(middles[most[np.diff(ends)[most].argmax()]])
+
+
+def _chosen_interval(fit: DTFit) -> list[float] | None:
+    """Thresholds of the chosen structure, if it has one threshold for all factors."""
+    if fit.call.search != "threshold" or not fit.n_factors:
+        return None
+    origin = fit.contenders[0].origin
+    low = next((c for c in fit.path.candidates if f"threshold {c.tau_low:.3f}" == origin), None)
+    return None if low is None else [low.tau_low, low.tau_high]
+
+
+def _chosen_criterion(fit: DTFit, criterion: str) -> float | None:
+    value = fit.candidates[criterion].iloc[0]
+    by_copula = fit.nonlinear is None and fit.call.criterion not in HELD_OUT
+    return float(value) if by_copula and np.isfinite(value) else None
+
+
+def _verdicts(fit: DTFit) -> list[str]:
+    """Say in words what became of every item."""
+    loadings = fit.loadings.to_numpy()
+    reasons: Mapping[str, str] = dict(
+        zip(fit.uncovered["item"], fit.uncovered["reason"], strict=True)
+    )
+    return [_verdict(fit, i, loadings[i], reasons) for i in range(len(loadings))]
+
+
+def _verdict(fit: DTFit, i: int, loadings: FloatArray, reasons: Mapping[str, str]) -> str:
+    own = np.flatnonzero(fit.support[i])
+    if not len(own):
+        return f"in no factor: {reasons[fit.item_names[i]]}."
+    text = " and ".join(f"{loadings[k]:.2f} on {fit.factor_names[k]}" for k in own)
+    attached = "; attached: in no clique within the factor, but it loads on it most"
+    return f"loads {text}{attached if fit.attached[i] else ''}."
+
+
+def _loading_table(fit: DTFit) -> dict[str, Any]:
+    names, marks = fit.item_names, item_marks(fit)
+    loadings, unique = fit.loadings, fit.uniquenesses.to_numpy()
+    order = loading_order(loadings) if fit.n_factors else list(range(len(names)))
+    L = loadings.to_numpy()
+    if L.size > _MOST_CELLS:
+        rows: list[list[Any]] = [
+            [names[i] + marks.iloc[i], fit.factor_names[k], float(L[i, k]), 1 - float(unique[i])]
+            for i in order
+            for k in np.flatnonzero(fit.support[i])
+        ]
+        return _table(["item", "factor", "loading", "h2"], rows, 2, 2, long=True)
+    squared = L**2
+    with np.errstate(invalid="ignore"):
+        complexity = squared.sum(axis=1) ** 2 / (squared**2).sum(axis=1)
+    rows = [
+        [
+            names[i] + marks.iloc[i],
+            *(float(L[i, k]) if fit.support[i, k] else None for k in range(L.shape[1])),
+            *numbers_of([1 - float(unique[i]), float(unique[i]), float(complexity[i])]),
+        ]
+        for i in order
+    ]
+    return _table(["item", *fit.factor_names, "h2", "u2", "com"], rows, 1, L.shape[1])
+
+
+def _table(
+    columns: list[str], rows: list[list[Any]], first: int, last: int, long: bool = False
+) -> dict[str, Any]:
+    return {
+        "columns": columns,
+        "rows": rows,
+        "firstLoading": first,
+        "lastLoading": last,
+        "long": long,
+    }
+
+
+def _curves(fit: DTFit) -> dict[str, Any]:
+    frame = fit.response_curves()
+    items = {name: i for i, name in enumerate(fit.item_names)}
+    factors = {name: k for k, name in enumerate(fit.factor_names)}
+    curves = []
+    for (item, factor), part in frame.groupby(["item", "factor"], sort=False):
+        band = part["lower"].notna().all()
+        curves.append(
+            {
+                "item": items[str(item)],
+                "factor": factors[str(factor)],
+                "value": _rounded(part["value"]),
+                "lower": _rounded(part["lower"]) if band else None,
+                "upper": _rounded(part["upper"]) if band else None,
+            }
+        )
+    grid = frame["z"].unique().tolist()
+    return {"curves": curves, "grid": grid}
+
+
+def _rounded(values: pd.Series[float]) -> list[float]:
+    """Five digits: more than a screen shows, and a page of half the size."""
+    return [float(f"{value:.5g}") for value in values]
