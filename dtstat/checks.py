@@ -6,8 +6,10 @@ Whole numbers may arrive as floats, because R has no other numbers by default.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from numbers import Real
+from pathlib import Path
 
 import numpy as np
 
@@ -82,6 +84,22 @@ def choice(name: str, value: object, known: Iterable[str]) -> str:
 def unknown(name: str, wanted: str, value: object, known: Iterable[str]) -> InputError:
     """Build the error for a name that is none of the ``known``, with a suggestion."""
     return refusal(name, wanted, value, nearest(value if isinstance(value, str) else "", known))
+
+
+def writable(path: str | os.PathLike[str]) -> Path:
+    """Return the file to write; refuse, before any work is done, one that cannot be written."""
+    file = Path(path)
+    if not file.parent.is_dir():
+        raise _not_written(file, f"there is no folder '{file.parent}'.")
+    if file.is_dir():
+        raise _not_written(file, "it is a folder. Name a file in it.")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise _not_written(file, "permission denied. Choose another folder.")
+    return file
+
+
+def _not_written(file: Path, why: str) -> InputError:
+    return InputError(f"Cannot write '{file}': {why}", "path")
 
 
 def refusal(name: str, wanted: str, value: object, advice: str) -> InputError:

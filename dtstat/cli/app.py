@@ -14,6 +14,7 @@ from dtstat.cli.lists import datasets, measures
 from dtstat.cli.models import cfa
 from dtstat.cli.path import path
 from dtstat.cli.plan import plan
+from dtstat.cli.report import report
 from dtstat.cli.simulate import simulate
 from dtstat.cli.study import study
 from dtstat.errors import DTError, DTWarning
@@ -27,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (fit, path, diagnose, plan, cfa, simulate, measures, datasets):
+for command in (fit, report, path, diagnose, plan, cfa, simulate, measures, datasets):
     app.command()(command)
 app.add_typer(study)
 

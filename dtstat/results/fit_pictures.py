@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import pandas as pd
 
+from dtstat import checks
 from dtstat.results.path_scores import path_scores
 
 if TYPE_CHECKING:
@@ -75,10 +76,10 @@ class FitPictures:
         With more than 400 items the page has tables in place of the graph. Cost: as
         :meth:`path_scores`.
         """
-        from dtstat.report.page import check_writable, write_page
+        from dtstat.report.page import write_page
         from dtstat.results.fit_page import check_parts, fit_page
 
         fit = cast("DTFit", self)
-        target = check_writable(path)
+        target = checks.writable(path)
         check_parts(fit, diagnosis, stability)
         return write_page(fit_page(fit, diagnosis, stability, title), target)

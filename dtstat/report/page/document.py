@@ -10,7 +10,6 @@ import base64
 import hashlib
 import html
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -102,25 +101,6 @@ class Page:
         return re.sub(r"{{(\w+)}}", lambda match: parts[match[1]], _asset("page.html"))
 
 
-def check_writable(path: str | os.PathLike[str]) -> Path:
-    """Return the file to write; refuse, before any work is done, one that cannot be.
-
-    Raises
-    ------
-    InputError
-        If it is a folder, its folder does not exist, or may not be written to.
-    """
-    target = Path(path)
-    folder = target.parent
-    if target.is_dir():
-        raise _refusal(target, "it is a folder. Name a file in it.")
-    if not folder.is_dir():
-        raise _refusal(target, f"there is no folder '{folder}'. Make it first.")
-    if not os.access(target if target.exists() else folder, os.W_OK):
-        raise _refusal(target, "permission denied. Choose another folder.")
-    return target
-
-
 def write_page(page: Page, target: Path) -> Path:
     """Write the page to a file, and return it.
 
@@ -132,12 +112,8 @@ def write_page(page: Page, target: Path) -> Path:
     try:
         target.write_text(page.to_html(), encoding="utf-8", errors="replace")
     except OSError as error:
-        raise _refusal(target, f"{error.strerror or error}.") from None
+        raise InputError(f"Cannot write '{target}': {error.strerror or error}.", "path") from None
     return target
-
-
-def _refusal(path: Path, why: str) -> InputError:
-    return InputError(f"Cannot write '{path}': {why}", "path")
 
 
 def _asset(name: str) -> str:

@@ -1,0 +1,146 @@
+"""``dtstat report``: the whole analysis as one page."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+import dtstat
+from dtstat.cli import options
+from dtstat.cli.output import check_writable
+from dtstat.errors import InputError
+
+_SAVED = ".dtstat"
+
+
+def report(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Answers, or the name of a data set, as in fit; or a fit or a diagnosis that was "
+            f"saved as a {_SAVED} file.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Page to write.", show_default="FILE_report.html"),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="Head line.", show_default="what was found")
+    ] = None,
+    matrix: options.IsMatrix = False,
+    n_obs: options.NObs = None,
+    measure: options.MeasureName = None,
+    search: Annotated[
+        str,
+        typer.Option(
+            help="barcode (every factor has its own threshold) or threshold (one for all)."
+        ),
+    ] = "barcode",
+    estimator: Annotated[
+        str, typer.Option(help="copula, linear, or spline for curves with bands; see fit.")
+    ] = "copula",
+    criterion: Annotated[str, typer.Option(help="What chooses the structure; see fit.")] = "ebic",
+    min_children: options.MinChildren = 3,
+    missing: options.MissingRows = None,
+    columns: options.Columns = None,
+    missing_codes: options.MissingCodes = None,
+    resamples: Annotated[
+        int, typer.Option(min=0, help="Resamples for the intervals of the margins; 0 for none.")
+    ] = 200,
+    stability: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Run the whole procedure again on so many resamples, such as 200."
+        ),
+    ] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="The same seed gives the same page.", show_default="a fresh one"),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1,
+) -> None:
+    """Write the analysis as one interactive page, to read or to send.
+
+    A slider over all thresholds with the graph and its factors, why each item is in or out of
+    them, loadings, response curves, fit, how far to trust it, and how to reproduce it. The page
+    is one file that needs no network. Other ways to fit: save with dtstat fit, and make the page
+    of that file.
+
+    Example: dtstat report holzinger_swineford_26
+    """
+    page = output or Path(f"{Path(file).stem}_report.html")
+    check_writable(page)
+    if Path(file).suffix == _SAVED:
+        given = {"--matrix": matrix, "--n-obs": n_obs, "--measure": measure, "--missing": missing}
+        given |= {"--columns": columns, "--missing-codes": missing_codes, "--stability": stability}
+        fit, diagnosis = _saved(file, [option for option, value in given.items() if value])
+        stable = None
+    else:
+        data = options.answers_or_matrix(
+            file,
+            matrix=matrix,
+            n_obs=n_obs,
+            measure=measure,
+            missing=missing,
+            columns=columns,
+            missing_codes=missing_codes,
+        )
+        fit = dtstat.fit(
+            data,
+            measure="spearman" if measure is None else measure,
+            search=search,  # type: ignore[arg-type]
+            estimator=estimator,  # type: ignore[arg-type]
+            criterion=criterion,
+            min_children=min_children,
+            missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
+            seed=seed,
+            progress=sys.stderr.isatty(),
+        )
+        diagnosis = _diagnosis(fit, data, resamples, seed, jobs)
+        stable = _stability(fit, data, stability, seed, jobs)
+    fit.report(page, diagnosis, stable, title)
+    typer.echo(f"{fit.explanation}\nWrote {page}; open it in a browser.")
+
+
+def _saved(file: str, given: list[str]) -> tuple[dtstat.DTFit, dtstat.Diagnosis | None]:
+    if given:
+        raise InputError(f"{given[0]} is about answers, and '{file}' is a result. Leave it out.")
+    result = dtstat.load(file)
+    if isinstance(result, dtstat.Diagnosis):
+        return result.fit, result
+    if isinstance(result, dtstat.DTFit):
+        return result, None
+    raise InputError(f"'{file}' holds a {type(result).__name__}; a page is made of a fit.")
+
+
+def _diagnosis(
+    fit: dtstat.DTFit,
+    data: pd.DataFrame | dtstat.DependenceMatrix,
+    resamples: int,
+    seed: int | None,
+    jobs: int,
+) -> dtstat.Diagnosis | None:
+    if not fit.n_factors or not resamples or not isinstance(data, pd.DataFrame):
+        return None
+    return dtstat.diagnose(fit, data, resamples, seed, jobs, sys.stderr.isatty())
+
+
+def _stability(
+    fit: dtstat.DTFit,
+    data: pd.DataFrame | dtstat.DependenceMatrix,
+    resamples: int,
+    seed: int | None,
+    jobs: int,
+) -> dtstat.Stability | None:
+    if not resamples:
+        return None
+    if not isinstance(data, pd.DataFrame):
+        raise InputError("--stability finds factors in answers; leave out --matrix.")
+    bar = sys.stderr.isatty()
+    return dtstat.stability(data, resamples, fit, seed=seed, n_jobs=jobs, progress=bar)
