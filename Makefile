@@ -15,7 +15,7 @@ help:  ## show this list
 demo: $(VENV)/.core  ## fresh machine to the main result: the factors behind 26 ability tests of 1939
 	$(VENV)/bin/dtstat fit holzinger_swineford_26
 
-setup: $(VENV)/.dev r-packages $(VENV)/.r  ## install what the tests need: Python packages, R and R packages
+setup: $(VENV)/.dev r-packages $(VENV)/.r browser  ## install what the tests need: Python and R packages, a browser
 
 test: setup check  ## all checks and tests, Python and against live R
 	DTSTAT_REQUIRE_ALL=1 $(ONE_CORE) $(PY) -m pytest -n 2
@@ -47,9 +47,12 @@ clean:  ## remove the environment and everything made
 	rm -rf $(VENV) .build .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: r-packages
+.PHONY: r-packages browser
 r-packages:
 	@sh tools/install_r.sh
+
+browser:
+	@sh tools/install_browser.sh
 
 $(PY):
 	$(PYTHON) -m venv $(VENV) || ($(PYTHON) -m pip install virtualenv && $(PYTHON) -m virtualenv $(VENV))

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 R_PACKAGES = ("psych", "psychTools", "lavaan", "pcaPP", "energy", "reticulate")
 
 
@@ -19,6 +20,14 @@ def require(available: bool, what: str) -> None:
     if os.environ.get("DTSTAT_REQUIRE_ALL"):
         pytest.fail(f"{what} is missing and DTSTAT_REQUIRE_ALL is set; run `make setup`")
     pytest.skip(f"needs {what}")
+
+
+@pytest.fixture(scope="session")
+def chromium_program() -> str:
+    """Path of a real browser."""
+    found = [path for path in map(shutil.which, BROWSERS) if path]
+    require(bool(found), "Chromium")
+    return found[0]
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@
 #
 #   sh tools/install_r.sh [PACKAGE ...]    more R packages besides, by their names in R
 set -eu
+. "$(dirname "$0")/debian.sh"
 
 packages="psych psychTools lavaan pcaPP energy GPArotation reticulate testthat roxygen2 knitr \
 rmarkdown generics ggplot2 haven tibble broom${*:+ $*}"
@@ -30,17 +31,12 @@ for name in $packages; do
     debian="$debian r-cran-$(echo "$name" | tr '[:upper:]' '[:lower:]')"
 done
 
-if [ "$(id -u)" = 0 ]; then sudo=""; elif sudo -n true 2>/dev/null; then sudo="sudo -n"; else sudo="none"; fi
-if ! command -v apt-get >/dev/null 2>&1 || [ "$sudo" = none ]; then
+echo "Installing from Debian's packages:" $lacking
+if ! debian_install $debian; then
     echo "R is incomplete; missing:" $lacking
     echo "On Debian or Ubuntu run, as root: apt-get install $debian"
     echo "Elsewhere install R, then in R: install.packages(c('$(echo "$packages" | sed "s/ /', '/g")'))"
     exit 0
 fi
-
-echo "Installing from Debian's packages:" $lacking
-export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -qq >/dev/null
-$sudo apt-get install -y -qq --no-install-recommends $debian >/dev/null
 lacking=$(missing)
 [ -z "$lacking" ] || echo "Still missing in R:" $lacking

@@ -103,6 +103,7 @@ class Explorer {
     const found = `${several(this.cliques.length, "factor")} of ${covered} of ${several(this.path.items.length, "item")}`;
     this.said = chosen ? `Chosen: ${found}.` : `At ${shown(this.tau, 3)}: ${found}.`;
     this.now.textContent = shown(this.tau, 3);
+    this.now.dataset.exact = this.tau; // the slider itself keeps 15 digits
     this.slider.setAttribute("aria-valuetext", `${shown(this.tau, 3)}: ${found}`);
     this.sameButton.setAttribute("aria-pressed", String(chosen));
     this.chart.mark(this.tau);
