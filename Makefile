@@ -26,13 +26,14 @@ check: $(VENV)/.dev  ## ruff and mypy
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-bench: $(VENV)/.dev r-packages  ## speed and correctness beside the peers, as ratios in one run
+bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peers, as ratios in one run
 	@sh tools/install_r.sh qgraph igraph psychotools multilevel psychotree
 	$(PIP) -e ".[bench]"
 	$(ONE_CORE) $(PY) -m benchmarks
 	$(ONE_CORE) $(PY) -m benchmarks.choice
 	$(ONE_CORE) $(PY) -m benchmarks.curves
 	$(ONE_CORE) $(PY) -m benchmarks.trust
+	$(ONE_CORE) $(PY) -m benchmarks.page
 	$(ONE_CORE) sh benchmarks/r_bridge.sh $(PY)
 
 docs: $(VENV)/.dev r-packages  ## run the examples of README and vignettes; refresh what they show

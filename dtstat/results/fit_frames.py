@@ -59,26 +59,27 @@ def contender_frame(contenders: Sequence[Contender]) -> pd.DataFrame:
 def factor_frame(barcode: Barcode, structure: Structure) -> pd.DataFrame:
     """One row a factor, with the clique it is read off."""
     rows: list[tuple[object, ...]] = []
-    for k, name in enumerate(structure.factor_names):
-        core_bar = core(barcode, structure.support[:, k])
+    for k, core in enumerate(core_bars(barcode, structure.support)):
+        name = structure.factor_names[k]
         sizes = int(structure.support[:, k].sum()), len(structure.unique_children(k))
-        if core_bar is None:
+        if core is None:
             rows.append((name, np.nan, np.nan, np.nan, *sizes, ()))
         else:
-            bar = barcode[core_bar]
+            bar = barcode[core]
             rows.append((name, bar.birth, bar.death, bar.persistence, *sizes, bar.items))
     columns = ["factor", "from", "to", "persistence", "n_items", "n_unique", "core"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def core(barcode: Barcode, items: BoolArray) -> int | None:
-    """Bar that is the factor, or the longest-lived within; None if there is none."""
-    members = barcode.members
-    same = np.flatnonzero((members == items).all(axis=1))
-    within = np.flatnonzero(~(members & ~items).any(axis=1))
-    if same.size or within.size:
-        return int(same[0] if same.size else within[0])
-    return None
+def core_bars(barcode: Barcode, support: BoolArray) -> list[int | None]:
+    """Return for each factor the bar that it is, or the longest-lived within; None without one."""
+    if not len(barcode):
+        return [None] * support.shape[1]
+    common = barcode.members.astype(np.float32) @ support.astype(np.float32)
+    within = common == barcode.sizes[:, None]
+    same = within & (barcode.sizes[:, None] == support.sum(axis=0))
+    first = np.where(same.any(axis=0), same.argmax(axis=0), within.argmax(axis=0))
+    return [int(b) if found else None for b, found in zip(first, within.any(axis=0), strict=True)]
 
 
 def uncovered_frame(fit: DTFit) -> pd.DataFrame:

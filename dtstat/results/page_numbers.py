@@ -105,9 +105,8 @@ def _scores(scores: pd.DataFrame, criterion: str) -> list[dict[str, Any]]:
 def _factors(fit: DTFit) -> list[dict[str, Any]]:
     bars, alone = fit.path.barcode(), fit.support.sum(axis=1) == 1
     found = []
-    for k, name in enumerate(fit.factor_names):
-        items = fit.support[:, k]
-        core = frames.core(bars, items)
+    for k, core in enumerate(frames.core_bars(bars, fit.support)):
+        items, name = fit.support[:, k], fit.factor_names[k]
         found.append(
             {
                 "name": name,

@@ -153,7 +153,10 @@ def structure_margin(
         measure,
         _extreme(strength, E, names, largest=False),
         strongest,
-        tuple(_local(strength, structure, k) for k in range(structure.n_factors)),
+        tuple(
+            local_margin_of(strength, members, names, factor)
+            for members, factor in zip(structure.support.T, structure.factor_names, strict=True)
+        ),
         simulated,
     )
 
@@ -185,20 +188,22 @@ def _extreme(strength: FloatArray, pairs: BoolArray, names: tuple[str, ...], lar
     return Pair(names[i[k]], names[j[k]], float(values[k]))
 
 
-def _local(strength: FloatArray, structure: Structure, k: int) -> LocalMargin:
-    names, members = structure.item_names, structure.support[:, k]
-    inside = np.outer(members, members)
-    np.fill_diagonal(inside, False)
-    weakest = _extreme(strength, inside, names, largest=False) if inside.any() else None
-    outside = None
-    if not members.all():
-        ties = np.where(members, -1.0, strength)  # of each item with those outside
-        strongest = np.where(members, ties.max(axis=1), np.inf)
-        u = int(strongest.argmin())
+def local_margin_of(
+    strength: FloatArray, members: BoolArray, names: tuple[str, ...], factor: str
+) -> LocalMargin:
+    """Measure the margin of one set of items, with the pairs that set it."""
+    own, others = np.flatnonzero(members), np.flatnonzero(~members)
+    weakest = outside = None
+    if len(own) > 1:
+        inside = strength[np.ix_(own, own)]
+        i, j = np.triu_indices(len(own), 1)
+        k = int(inside[i, j].argmin())
+        weakest = Pair(names[own[i[k]]], names[own[j[k]]], float(inside[i[k], j[k]]))
+    if len(own) and len(others):
+        ties = strength[np.ix_(own, others)]
+        u = int(ties.max(axis=1).argmin())
         v = int(ties[u].argmax())
-        outside = Pair(names[u], names[v], float(strength[u, v]))
+        outside = Pair(names[own[u]], names[others[v]], float(ties[u, v]))
     w = 1.0 if weakest is None else weakest.value
     o = 0.0 if outside is None else outside.value
-    return LocalMargin(
-        structure.factor_names[k], structure.children(k), weakest, outside, (w - o) / 2
-    )
+    return LocalMargin(factor, tuple(names[i] for i in own), weakest, outside, (w - o) / 2)

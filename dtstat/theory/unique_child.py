@@ -212,11 +212,13 @@ def _swallowing(structure: Structure, i: int, lost: tuple[str, ...]) -> list[str
 
 def _margin_change(strength: FloatArray, structure: Structure, factor: str, i: int) -> float:
     members = structure.support[:, structure.factor_names.index(factor)]
-    without = members.copy()
-    without[i] = False
-    kept = np.arange(len(members)) != i
-    after = local_margin(strength[np.ix_(kept, kept)], without[kept])
-    return after - local_margin(strength, members)
+    others = ~members
+    left = members.copy()
+    left[i] = False
+    inside = strength[np.ix_(left, left)]
+    w = inside[~np.eye(len(inside), dtype=bool)].min(initial=1.0)
+    o = strength[np.ix_(left, others)].max(axis=1, initial=0.0).min(initial=1.0)
+    return float(w - o) / 2 - local_margin(strength, members)
 
 
 def _outside(

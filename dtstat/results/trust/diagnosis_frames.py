@@ -12,7 +12,7 @@ from dtstat.dependence import DependenceMatrix
 from dtstat.results.fit import DTFit
 from dtstat.structure import Structure
 from dtstat.theory.bounds import Bound
-from dtstat.theory.margin import LocalMargin, Pair, structure_margin
+from dtstat.theory.margin import LocalMargin, Pair, local_margin_of
 from dtstat.theory.planning import union_bound
 from dtstat.theory.unique_child import UniqueChildAudit, audit
 
@@ -99,8 +99,7 @@ def _verdict(core: LocalMargin | None, lower: float) -> str:
 def _core_margin(fit: DTFit, members: BoolArray) -> LocalMargin | None:
     if not members.any():
         return None
-    one = Structure(members[:, None], fit.item_names)
-    return structure_margin(fit.dependence.strength, one, fit.dependence.measure).factors[0]
+    return local_margin_of(fit.dependence.strength, members, fit.item_names, "core")
 
 
 def _core_error(
