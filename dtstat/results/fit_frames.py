@@ -11,7 +11,8 @@ import pandas as pd
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.selection.choose import GIVEN, Contender
 from dtstat.selection.criteria import HELD_OUT, least_loading
-from dtstat.structure import Barcode, Structure
+from dtstat.selection.search import threshold_origin
+from dtstat.structure import Barcode, Candidate, Structure
 from dtstat.structure.attach import implied_loadings
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def factor_frame(barcode: Barcode, structure: Structure) -> pd.DataFrame:
     """One row a factor, with the clique it is read off."""
     rows: list[tuple[object, ...]] = []
     for k, name in enumerate(structure.factor_names):
-        core = _core(barcode, structure.support[:, k])
+        core = core_bar(barcode, structure.support[:, k])
         sizes = int(structure.support[:, k].sum()), len(structure.unique_children(k))
         if core is None:
             rows.append((name, np.nan, np.nan, np.nan, *sizes, ()))
@@ -71,14 +72,29 @@ def factor_frame(barcode: Barcode, structure: Structure) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _core(barcode: Barcode, items: BoolArray) -> int | None:
-    """Bar that is the factor, or the longest-lived within; None if there is none."""
+def core_bar(barcode: Barcode, items: BoolArray) -> int | None:
+    """Return the bar that is the factor, or the longest-lived within; None if there is none."""
     members = barcode.members
     same = np.flatnonzero((members == items).all(axis=1))
     within = np.flatnonzero(~(members & ~items).any(axis=1))
     if same.size or within.size:
         return int(same[0] if same.size else within[0])
     return None
+
+
+def chosen_candidate(fit: DTFit) -> Candidate | None:
+    """Return what of the path the chosen structure was completed from; None if it was not."""
+    origin = fit.contenders[0].origin
+    for one in fit.path.candidates:
+        if threshold_origin(one) == origin and _within(one.structure.support, fit.support):
+            return one
+    return None
+
+
+def _within(cliques: BoolArray, support: BoolArray) -> bool:
+    """Whether there are as many cliques as factors, and each is inside a factor."""
+    outside = cliques.T.astype(int) @ ~support
+    return cliques.shape[1] == support.shape[1] and bool((outside == 0).any(axis=1).all())
 
 
 def uncovered_frame(fit: DTFit) -> pd.DataFrame:
