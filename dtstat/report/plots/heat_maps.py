@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MOST_LABELS = 60
 _SEQUENTIAL, _DIVERGING = "Blues", "RdBu"  # the first darkens all the way; blue is positive
+_MOST_VECTORS = 40_000  # cells in a pdf as shapes; more as one image
 _NAMED = 3  # residuals that are named
 _NOTABLE = 0.1  # residual from which on its sign is drawn
 
@@ -47,7 +48,8 @@ def dependence_map(
     """
     values = strength.to_numpy(dtype=float, copy=True)
     np.fill_diagonal(values, np.nan)
-    top = min(1.0, np.ceil(10 * np.nanmax(values, initial=0.1)) / 10)
+    largest = max([np.nanmax(values, initial=0.1), *(high for _, _, high in intervals)])
+    top = min(1.0, np.ceil(10 * largest) / 10)
     ax = _square_axes(ax, strength.index, len(intervals))
     mesh = _mesh(ax, values, _SEQUENTIAL, 0.0, float(top))
     _name_items(ax, list(strength.index))
@@ -105,7 +107,7 @@ def loading_map(
     mesh = _mesh(ax, np.where(values == 0, np.nan, values), _DIVERGING, -limit, limit)
     names = [canvas.short(n) + m for n, m in zip(loadings.index, marks, strict=True)]
     _name_rows_and_columns(ax, names, loadings.columns)
-    _numbers(ax, mesh, values, (np.abs(values) >= cutoff) & (values != 0), "{:.2f}")
+    _numbers(ax, mesh, values, (np.abs(values) >= cutoff) & (values != 0), 2)
     canvas.titled(ax, "Standardised loadings", note)
     return ax
 
@@ -116,7 +118,7 @@ def share_map(shares: pd.DataFrame, support: BoolArray, ax: Axes | None = None) 
     ax = _table_axes(ax, shares)
     mesh = _mesh(ax, values, _SEQUENTIAL, 0.0, 1.0)
     _name_rows_and_columns(ax, [canvas.short(n) for n in shares.index], shares.columns)
-    _numbers(ax, mesh, 100 * values, values >= 0.005, "{:.0f}")
+    _numbers(ax, mesh, 100 * values, values >= 0.005, 0)
     for i, k in zip(*np.nonzero(support), strict=True):
         _rectangle(ax, k, i, 1, 1, "-")
     note = "% of resamples with the item in the factor; outlined: in the structure"
@@ -130,7 +132,9 @@ def _square_axes(ax: Axes | None, names: Iterable[object], n_marks: int = 0) -> 
     labels = canvas.LETTER * max(map(len, texts))
     beside = labels + 0.9 + 0.17 * n_marks
     side = max(canvas.WIDTH - beside, 0.14 * min(len(texts), _MOST_LABELS))
-    return canvas.axes(ax, side + labels + 0.6, side + beside)
+    height = min(side, max(2.4, 0.5 * len(texts)))
+    # Cells are about square by these sizes, not by a fixed aspect, which layout cannot foresee.
+    return canvas.axes(ax, height + labels + 0.6, side + beside)
 
 
 def _table_axes(ax: Axes | None, frame: pd.DataFrame) -> Axes:
@@ -140,7 +144,8 @@ def _table_axes(ax: Axes | None, frame: pd.DataFrame) -> Axes:
 
 def _mesh(ax: Axes, values: FloatArray, colours: str, low: float, high: float) -> QuadMesh:
     """Draw cells of width 1 with corners at whole numbers, the first row on top."""
-    mesh: QuadMesh = ax.pcolormesh(values, cmap=colours, vmin=low, vmax=high)
+    many = values.size > _MOST_VECTORS
+    mesh: QuadMesh = ax.pcolormesh(values, cmap=colours, vmin=low, vmax=high, rasterized=many)
     ax.invert_yaxis()
     ax.set_facecolor("white")
     ax.tick_params(length=0, labelsize=canvas.SMALL)
@@ -156,7 +161,6 @@ def _name_items(ax: Axes, names: Sequence[object]) -> None:
     shown = [canvas.short(name) for name in names[::step]]
     ax.set_xticks(places + 0.5, shown, rotation=90)
     ax.set_yticks(places + 0.5, shown)
-    ax.set_aspect("equal")
 
 
 def _name_rows_and_columns(ax: Axes, rows: Sequence[str], columns: Iterable[object]) -> None:
@@ -239,16 +243,17 @@ def _largest(residuals: pd.DataFrame) -> str:
     values, names = residuals.to_numpy(dtype=float), [canvas.short(n, 16) for n in residuals.index]
     i, j = np.triu_indices(len(names), 1)
     order = np.argsort(-np.abs(values[i, j]), kind="stable")[:_NAMED]
+    order = order[np.abs(values[i, j])[order] >= 0.005]  # no zeros
     named = [
         f"{names[i[k]]}–{names[j[k]]} {values[i[k], j[k]]:+.2f}".replace("-", "−") for k in order
     ]
     return "largest: " + "\n".join(named) if named else ""
 
 
-def _numbers(ax: Axes, mesh: QuadMesh, values: FloatArray, shown: BoolArray, form: str) -> None:
+def _numbers(ax: Axes, mesh: QuadMesh, values: FloatArray, shown: BoolArray, digits: int) -> None:
     """Write numbers on cells, dark on light and light on dark."""
     inks = _inks(mesh, values.shape)
     for i, k in zip(*np.nonzero(shown), strict=True):
         style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": canvas.SMALL}
-        text = form.format(values[i, k])
+        text = canvas.signed(values[i, k], digits)
         ax.text(k + 0.5, i + 0.5, text, color=inks[i, k], **style)

@@ -58,7 +58,9 @@ def path_panels(
         panel.stairs(heights, edges, baseline=None, color=canvas.BLUE, linewidth=1.4)
         panel.set_ylabel(label, fontsize=canvas.SMALL)
         panel.margins(y=0.12)
-        if column in (gaps or {}):
+        if column in (gaps or {}):  # a count
+            most = float(np.nanmax(heights))
+            panel.set_ylim(-0.08 * most, 1.1 * most + 0.2)
             panel.locator_params(axis="y", integer=True, nbins=5)
     for panel in axes:
         canvas.bare(panel)
@@ -140,12 +142,12 @@ def _strip(ax: Axes, intervals: Sequence[Interval]) -> None:
 def _reference(ax: Axes, value: float) -> None:
     ax.axhline(value, color=canvas.VERMILION, linestyle="--", linewidth=1.2)
     ax.annotate(
-        "chosen structure",
+        "chosen",
         (1, value),
-        (0, 3),
+        (2, 0),
         xycoords=ax.get_yaxis_transform(),
         textcoords="offset points",
-        ha="right",
+        va="center",
         fontsize=canvas.SMALL,
         color=canvas.INK,
     )
