@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-_COLUMNS, _ROW = 4, 1.35
+_ROW = 1.35  # inches
+_LETTERS = {4: 18, 3: 25}  # columns → letters that a title above a panel has room for
 _STYLES = ("-", "--", "-.", ":")  # of the item's first, second, ... factor
 
 
@@ -28,7 +29,9 @@ def curve_panels(
     panels
         Item → its factors, the first with a solid line; one panel each, in this order.
     """
-    figure, axes = canvas.tiled(ax, len(panels), _COLUMNS, _ROW)
+    longest = max(len(_title(item, own, canvas.LONGEST_NAME)) for item, own in panels.items())
+    columns = 4 if longest <= _LETTERS[4] else 3
+    figure, axes = canvas.tiled(ax, len(panels), columns, _ROW)
     factors = list(dict.fromkeys(factor for own in panels.values() for factor in own))
     by_edge = dict(list(curves.groupby(["item", "factor"], sort=False)))
     banded = bool(curves["lower"].notna().any())
@@ -36,7 +39,10 @@ def curve_panels(
         for place, factor in enumerate(own):
             colour = canvas.CYCLE[factors.index(factor) % len(canvas.CYCLE)]
             _curve(panel, by_edge[item, factor], colour, _STYLES[place % len(_STYLES)])
-        _label(panel, item, own)
+        canvas.bare(panel)
+        panel.set_title(_title(item, own, _LETTERS[columns]), fontsize=canvas.SMALL, loc="left")
+        panel.set_xticks([-2, 0, 2])
+        panel.locator_params(axis="y", nbins=3)
     words = "mean answer over the factor in standard deviations"
     words += "; band: 95 %" if banded else ""
     words += "; dashed: the item's further factors" if max(map(len, panels.values())) > 1 else ""
@@ -55,9 +61,8 @@ def _curve(ax: Axes, curve: pd.DataFrame, colour: str, line: str) -> None:
     ax.plot(z, curve["value"].to_numpy(dtype=float), color=colour, linestyle=line, linewidth=1.6)
 
 
-def _label(ax: Axes, item: str, factors: list[str]) -> None:
-    canvas.bare(ax)
-    named = ", ".join(canvas.short(factor, 8) for factor in factors[:3])
-    ax.set_title(f"{canvas.short(item, 22 - len(named))}  ({named})", fontsize=canvas.SMALL)
-    ax.set_xticks([-2, 0, 2])
-    ax.locator_params(axis="y", nbins=3)
+def _title(item: str, factors: list[str], most: int) -> str:
+    """Name the item and its first factors, the item shortened to fit into so many letters."""
+    named = ", ".join(canvas.short(factor, 8) for factor in factors[:2])
+    named += ", …" if len(factors) > 2 else ""
+    return f"{canvas.short(item, max(most - len(named) - 3, 5))} ({named})"

@@ -257,7 +257,7 @@ def test_curves_are_the_response_curves():
 
 
 def test_curves_of_a_factor_are_those_of_its_items():
-    titles = [ax.get_title() for ax in nine().plot("curves", factors="F2").axes]
+    titles = [ax.get_title(loc="left") for ax in nine().plot("curves", factors="F2").axes]
     assert {title.split()[0] for title in titles} == {"x4", "x5", "x6"}
     assert len(nine().plot("curves").axes) == 9
     with pytest.raises(dt.InputError, match="`items` must be a known name; got 'x99'"):

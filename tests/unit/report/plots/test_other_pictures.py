@@ -44,7 +44,20 @@ def test_curves_and_bands_are_those_given():
     assert len(set(styles)) == 2
     assert len({line.get_color() for line in second.lines}) == 2
     assert first.lines[0].get_color() == second.lines[0].get_color()  # one colour a factor
-    assert [ax.get_title() for ax in (first, second)] == ["a  (F1)", "b  (F1, F2)"]
+    titles = [ax.get_title(loc="left") for ax in (first, second)]
+    assert titles == ["a (F1)", "b (F1, F2)"]
+
+
+@pytest.mark.parametrize("length", [3, 12, 40])
+def test_titles_of_panels_keep_clear_of_each_other(length):
+    names = [f"{'n' * (length - 2)}{i:02d}" for i in range(9)]
+    curves = pd.concat([curve(name, f, 1) for name in names for f in ("F1", "F10")])
+    figure = curve_panels(curves, {name: ["F1", "F10"] for name in names})
+    figure.canvas.draw()
+    found = [ax._left_title.get_window_extent() for ax in figure.axes]
+    assert all(box.x1 <= figure.bbox.x1 for box in found)
+    for i, a in enumerate(found):
+        assert all(a.x1 <= b.x0 or b.x1 <= a.x0 or a.y1 <= b.y0 or b.y1 <= a.y0 for b in found[:i])
 
 
 def test_without_a_band_none_is_drawn_nor_said():
