@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import os
 import shutil
@@ -20,6 +22,23 @@ def require(available: bool, what: str) -> None:
     if os.environ.get("DTSTAT_REQUIRE_ALL"):
         pytest.fail(f"{what} is missing and DTSTAT_REQUIRE_ALL is set; run `make setup`")
     pytest.skip(f"needs {what}")
+
+
+@pytest.fixture
+def drawing(monkeypatch):
+    """Draw into memory; showing a picture fails, and none is left behind."""
+    require(importlib.util.find_spec("matplotlib") is not None, "matplotlib")
+    plt = importlib.import_module("matplotlib.pyplot")
+    plt.switch_backend("Agg")
+    settings = dict(plt.rcParams)
+
+    def refuse(*_, **__):
+        raise AssertionError("a picture was shown")
+
+    monkeypatch.setattr(plt, "show", refuse)
+    yield plt
+    plt.close("all")
+    assert dict(plt.rcParams) == settings
 
 
 @pytest.fixture(scope="session")

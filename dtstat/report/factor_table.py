@@ -88,7 +88,7 @@ def factor_table(
         Lines below the loadings, such as what the signs mean.
     """
     table = _loading_frame(loadings, uniquenesses)
-    order = loading_order(loadings) if sort else list(range(len(table)))
+    order = table_order(loadings) if sort else list(range(len(table)))
     factors = list(loadings.columns)
     table = table.iloc[order]
     table[factors] = table[factors].where(table[factors].abs() >= cutoff)
@@ -117,9 +117,11 @@ def _loading_frame(loadings: pd.DataFrame, uniquenesses: pd.Series[float]) -> pd
     return table.assign(h2=1 - u2, u2=u2, com=complexity)
 
 
-def loading_order(loadings: pd.DataFrame) -> list[int]:
-    """Return positions of the items by their strongest factor, the strongest item first."""
+def table_order(loadings: pd.DataFrame) -> list[int]:
+    """Return the rows by their strongest factor, strongest first, those without any last."""
     size = np.abs(loadings.to_numpy())
+    if not size.shape[1]:
+        return list(range(len(size)))
     strongest = size.argmax(axis=1)
     strongest[size.max(axis=1) == 0] = size.shape[1]  # without any loading: last
     return [int(i) for i in np.lexsort((-size.max(axis=1), strongest))]

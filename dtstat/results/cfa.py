@@ -21,7 +21,9 @@ from dtstat.estimation.sem.scores import factor_scores, score_reliability
 from dtstat.report import Summary
 from dtstat.report.factor_table import FactorTable, factor_table
 from dtstat.results import sem_frames as frames
+from dtstat.results.drawing import draw
 from dtstat.results.rows import rows_to_score, with_scores
+from dtstat.results.sem_drawers import CFA_KINDS
 from dtstat.results.sem_summary import model_summary
 from dtstat.results.serialize import register, save
 from dtstat.structure import Structure
@@ -345,6 +347,20 @@ class CFAFit:
     def augment(self, data: Any, method: str = "regression") -> pd.DataFrame:
         """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
         return with_scores(data, self.factor_scores(data, method))
+
+    def plot(self, kind: str = "diagram", ax: Any = None, **options: Any) -> Any:
+        """Draw the model; needs matplotlib (the extra ``plot``).
+
+        Parameters
+        ----------
+        kind
+            "diagram": factors, items, and loadings as lines. "loadings", "residuals": heat maps.
+        ax
+            Axes to draw on; a new figure if None.
+        options
+            ``cutoff=0.0``: smaller loadings have no line, or no number.
+        """
+        return draw(CFA_KINDS, self, kind, ax, options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file that :func:`dtstat.load` reads."""

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ from dtstat.errors import DataWarning
 from dtstat.estimation.efa.estimate import Extraction, FitIndices, extract, fit_indices
 from dtstat.estimation.efa.rotation import OBLIQUE, Rotation, complexity, rotate, strongest_first
 from dtstat.report import Summary, Table
+from dtstat.results.drawing import draw
+from dtstat.results.sem_drawers import EFA_KINDS
 from dtstat.structure import Structure
 
 _VARIANCE_ROWS = (
@@ -173,6 +176,27 @@ class EFAFit:
         if self.rotation in OBLIQUE and self.n_factors > 1:
             tables.append(number_table("Factor correlations", self.factor_correlations, digits))
         return Summary(self._head(), (*tables, self._fit_table()))
+
+    def plot(self, kind: str = "loadings", ax: Any = None, **options: Any) -> Any:
+        """Draw the solution; needs matplotlib (the extra ``plot``).
+
+        Parameters
+        ----------
+        kind
+            "loadings": heat map. "diagram": factors, items, and loadings as lines.
+        ax
+            Axes to draw on; a new figure if None.
+        options
+            ``cutoff=0.3``: loadings of smaller size have no number, or no line.
+
+        Raises
+        ------
+        InputError
+            If the kind or an option is unknown, or there is nothing to draw.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return draw(EFA_KINDS, self, kind, ax, options)
 
     def _head(self) -> tuple[str, ...]:
         plural = "" if self.n_factors == 1 else "s"

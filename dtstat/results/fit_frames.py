@@ -11,7 +11,8 @@ import pandas as pd
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.selection.choose import GIVEN, Contender
 from dtstat.selection.criteria import HELD_OUT, least_loading
-from dtstat.structure import Barcode, Structure
+from dtstat.selection.search import threshold_origin
+from dtstat.structure import Barcode, Candidate, Structure
 from dtstat.structure.attach import implied_loadings
 
 if TYPE_CHECKING:
@@ -80,6 +81,21 @@ def core_bars(barcode: Barcode, support: BoolArray) -> list[int | None]:
     same = within & (barcode.sizes[:, None] == support.sum(axis=0))
     first = np.where(same.any(axis=0), same.argmax(axis=0), within.argmax(axis=0))
     return [int(b) if found else None for b, found in zip(first, within.any(axis=0), strict=True)]
+
+
+def chosen_candidate(fit: DTFit) -> Candidate | None:
+    """Return what of the path the chosen structure was completed from; None if it was not."""
+    origin = fit.contenders[0].origin
+    for one in fit.path.candidates:
+        if threshold_origin(one) == origin and _within(one.structure.support, fit.support):
+            return one
+    return None
+
+
+def _within(cliques: BoolArray, support: BoolArray) -> bool:
+    """Whether there are as many cliques as factors, and each is inside a factor."""
+    outside = cliques.T.astype(int) @ ~support
+    return cliques.shape[1] == support.shape[1] and bool((outside == 0).any(axis=1).all())
 
 
 def uncovered_frame(fit: DTFit) -> pd.DataFrame:

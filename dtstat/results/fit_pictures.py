@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
 from dtstat import checks
+from dtstat.results.drawing import draw
+from dtstat.results.fit_drawers import FIT_KINDS
 from dtstat.results.path_scores import path_scores
 
 if TYPE_CHECKING:
@@ -35,6 +37,46 @@ class FitPictures:
         Fits up to a hundred structures of 60 items in seconds.
         """
         return path_scores(cast("DTFit", self))
+
+    def plot(self, kind: str = "diagram", ax: Any = None, **options: Any) -> Any:
+        """Draw the fit; needs matplotlib (the extra ``plot``).
+
+        Parameters
+        ----------
+        kind
+            "diagram": factors, items, and loadings as lines (option ``cutoff``: smallest drawn).
+            "loadings": the printed table as a heat map (``cutoff``: smallest with a number).
+            "dependence": absolute dependence by factor, with the thresholds of the factors.
+            "path": factors, loadings and the criterion over the threshold, the choice marked.
+            "barcode": the longest-lived cliques, those of the factors dark (``max_bars=30``).
+            "margin": pairs that share a factor beside those that do not.
+            "curves": how items answer to their factors (``items``, ``factors``: which; names).
+            "residuals": what the model leaves of the correlations.
+        ax
+            Axes to draw on; a new figure if None. Pictures of several panels divide them.
+        options
+            Of the kind.
+
+        Returns
+        -------
+        Axes or Figure
+            The axes; the figure for "path" and "curves", which have several panels.
+
+        Raises
+        ------
+        InputError
+            If the kind or an option is unknown, or there is nothing to draw.
+        MissingExtraError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import dtstat as dt
+        >>> fit = dt.fit(dt.load_dataset("holzinger_swineford_9"))
+        >>> ax = fit.plot("diagram")  # doctest: +SKIP
+        >>> ax.figure.savefig("diagram.png")  # doctest: +SKIP
+        """
+        return draw(FIT_KINDS, self, kind, ax, options)
 
     def report(
         self,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dtstat.arrays import FloatArray, IntArray
-from dtstat.report.factor_table import loading_order
+from dtstat.report.factor_table import table_order
 from dtstat.report.page import numbers_of
 from dtstat.results import fit_frames as frames
 from dtstat.results.fit_summary import item_marks
@@ -122,9 +122,7 @@ def _factors(fit: DTFit) -> list[dict[str, Any]]:
 
 def _item_order(fit: DTFit) -> IntArray:
     """Items by factor, those of no factor last."""
-    if not fit.n_factors:
-        return np.arange(len(fit.item_names))
-    return np.array(loading_order(fit.loadings), dtype=np.int64)
+    return np.array(table_order(fit.loadings), dtype=np.int64)
 
 
 def _start(fit: DTFit, bars: Barcode) -> float:
@@ -147,9 +145,8 @@ def _chosen_interval(fit: DTFit) -> list[float] | None:
     """Thresholds of the chosen structure, if it has one threshold for all factors."""
     if fit.call.search != "threshold" or not fit.n_factors:
         return None
-    origin = fit.contenders[0].origin
-    low = next((c for c in fit.path.candidates if f"threshold {c.tau_low:.3f}" == origin), None)
-    return None if low is None else [low.tau_low, low.tau_high]
+    chosen = frames.chosen_candidate(fit)
+    return None if chosen is None else [chosen.tau_low, chosen.tau_high]
 
 
 def _chosen_criterion(fit: DTFit, criterion: str) -> float | None:
@@ -179,7 +176,7 @@ def _verdict(fit: DTFit, i: int, loadings: FloatArray, reasons: Mapping[str, str
 def _loading_table(fit: DTFit) -> dict[str, Any]:
     names, marks = fit.item_names, item_marks(fit)
     loadings, unique = fit.loadings, fit.uniquenesses.to_numpy()
-    order = loading_order(loadings) if fit.n_factors else list(range(len(names)))
+    order = table_order(loadings)
     L = loadings.to_numpy()
     if L.size > _MOST_CELLS:
         rows: list[list[Any]] = [

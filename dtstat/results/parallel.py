@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dtstat import checks
 from dtstat.data import ItemData
@@ -11,6 +12,7 @@ from dtstat.errors import InputError
 from dtstat.estimation.efa.parallel import ParallelEigenvalues, parallel_eigenvalues
 from dtstat.progress import Progress
 from dtstat.report import Summary
+from dtstat.report.plots.scree_plot import scree_plot
 from dtstat.results.efa import ROWS_ADVICE, correlations, number_table
 from dtstat.simulation.seeds import Seed, seed_number
 
@@ -38,6 +40,22 @@ class ParallelAnalysis(ParallelEigenvalues):
         frame = self.to_frame().head(max_rows)
         frame.columns = [name.replace("_", " ") for name in frame.columns]
         return Summary(tuple(repr(self).splitlines()), (number_table("Eigenvalues", frame, 3),))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scree beside that of data without factors; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; a new figure if None.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        found = f"Parallel analysis: {self.n_factors} factors, {self.n_components} components"
+        return scree_plot(self.to_frame(), self.quantile, found, ax)
 
     def __repr__(self) -> str:
         count = len(self.simulated.factors)

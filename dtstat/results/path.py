@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ from dtstat import checks
 from dtstat.arrays import FloatArray
 from dtstat.dependence import DependenceMatrix
 from dtstat.report import Summary, Table
+from dtstat.results.drawing import draw
+from dtstat.results.path_drawers import PATH_KINDS
 from dtstat.structure import Barcode, Candidate, Structure
 
 
@@ -130,6 +133,30 @@ class SolutionPath:
         return Table.from_frame(
             frame, "Longest-lived factors over all thresholds, each at its own", notes
         )
+
+    def plot(self, kind: str = "path", ax: Any = None, **options: Any) -> Any:
+        """Draw the path; needs matplotlib (the extra ``plot``).
+
+        Parameters
+        ----------
+        kind
+            "path": factors, loadings and items in factors over the threshold; returns the figure.
+            "barcode": the longest-lived cliques (option ``max_bars=30``).
+            "dependence": absolute dependence, similar items together (``threshold``: box the
+            factors it gives).
+        ax
+            Axes to draw on; a new figure if None.
+        options
+            Of the kind.
+
+        Raises
+        ------
+        InputError
+            If the kind or an option is unknown, or there is nothing to draw.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return draw(PATH_KINDS, self, kind, ax, options)
 
     def __len__(self) -> int:
         return len(self.candidates)

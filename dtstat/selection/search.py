@@ -117,7 +117,7 @@ def search_threshold(
     Outcome
         Its ``passed_over`` lists what was not fitted.
     """
-    cores = [(one.structure.support, f"threshold {one.tau_low:.3f}") for one in candidates]
+    cores = [(one.structure.support, threshold_origin(one)) for one in candidates]
     passed_over: list[Scored] = []
 
     def improve(n: float) -> None:
@@ -128,6 +128,11 @@ def search_threshold(
     fitted = {one.proposal.key for one in evaluator.fitted}
     rest = tuple(one for one in passed_over if one.proposal.key not in fitted)
     return replace(outcome, passed_over=rest)
+
+
+def threshold_origin(candidate: Candidate) -> str:
+    """Say which threshold a structure comes from."""
+    return f"threshold {candidate.tau_low:.3f}"
 
 
 def assess(evaluator: Evaluator, proposal: Proposal, rules: Rules) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +14,12 @@ from dtstat.arrays import FloatArray
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError
 from dtstat.report import Summary
+from dtstat.results.drawing import draw
 from dtstat.results.fit import DTFit
 from dtstat.results.serialize import register, save
 from dtstat.results.trust import diagnosis_frames as frames
 from dtstat.results.trust.diagnosis_summary import diagnosis_summary
+from dtstat.results.trust.drawers import DIAGNOSIS_KINDS
 from dtstat.theory.bounds import NORMAL, Bound
 from dtstat.theory.margin import Margin, structure_margin
 from dtstat.theory.unique_child import UniqueChildAudit
@@ -173,6 +176,26 @@ class Diagnosis:
     def summary(self, max_rows: int = 20) -> Summary:
         """Print the diagnosis on a page or two; ``max_rows`` a table."""
         return diagnosis_summary(self, max_rows)
+
+    def plot(self, kind: str = "margin", ax: Any = None) -> Any:
+        """Draw the diagnosis; needs matplotlib (the extra ``plot``).
+
+        Parameters
+        ----------
+        kind
+            "margin": pairs that share a factor beside those that do not. "factors": margins of the
+            factors with their intervals.
+        ax
+            Axes to draw on; a new figure if None.
+
+        Raises
+        ------
+        InputError
+            If the kind or an option is unknown, or there is nothing to draw.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return draw(DIAGNOSIS_KINDS, self, kind, ax, {})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file that :func:`dtstat.load` reads."""

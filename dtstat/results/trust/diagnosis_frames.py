@@ -10,7 +10,7 @@ import pandas as pd
 from dtstat.arrays import BoolArray, IntArray
 from dtstat.dependence import DependenceMatrix
 from dtstat.results.fit import DTFit
-from dtstat.structure import Structure
+from dtstat.results.fit_frames import chosen_candidate
 from dtstat.theory.bounds import Bound
 from dtstat.theory.margin import LocalMargin, Pair, local_margin_of
 from dtstat.theory.planning import union_bound
@@ -32,20 +32,13 @@ def gap(fit: DTFit) -> tuple[float, float] | None:
     """Absolute dependences next below and above the threshold of the chosen structure."""
     if fit.call.search != "threshold":
         return None
-    chosen = [c for c in fit.path.candidates if not _attached_to(c.structure, fit)]
-    if not chosen:
+    chosen = chosen_candidate(fit)
+    if chosen is None:
         return None
-    tau = chosen[0].tau_low
+    tau = chosen.tau_low
     strength = fit.dependence.strength[np.triu_indices(len(fit.item_names), 1)]
     below, above = strength[strength <= tau], strength[strength > tau]
     return float(below.max(initial=0.0)), float(above.min(initial=1.0))
-
-
-def _attached_to(candidate: Structure, fit: DTFit) -> bool:
-    """Whether a candidate of the path is not what the chosen structure was completed from."""
-    core = fit.support & ~fit.attached[:, None]
-    sets = {column.tobytes() for column in np.ascontiguousarray(core.T)}
-    return sets != {column.tobytes() for column in np.ascontiguousarray(candidate.support.T)}
 
 
 def graph_error(matrix: DependenceMatrix, margin: float, bound: Bound) -> float:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,10 @@ import pandas as pd
 from dtstat.arrays import BoolArray
 from dtstat.dependence.hidden import HiddenPair
 from dtstat.report import Summary
+from dtstat.results.drawing import draw
 from dtstat.results.fit import DTFit
 from dtstat.results.serialize import register, save
+from dtstat.results.trust.drawers import STABILITY_KINDS
 from dtstat.results.trust.stability_summary import stability_summary
 from dtstat.selection.stability import Agreement, agreement
 from dtstat.structure import Structure, compare
@@ -213,6 +216,26 @@ class Stability:
     def summary(self, max_rows: int = 30) -> Summary:
         """Print the stability of factors and items, ``max_rows`` a table."""
         return stability_summary(self, max_rows)
+
+    def plot(self, kind: str = "items", ax: Any = None) -> Any:
+        """Draw what the resamples found; needs matplotlib (the extra ``plot``).
+
+        Parameters
+        ----------
+        kind
+            "items": how often items are in factors. "n_factors": how often each number of factors
+            was found. "sizes": agreement against the rows of a resample.
+        ax
+            Axes to draw on; a new figure if None.
+
+        Raises
+        ------
+        InputError
+            If the kind or an option is unknown, or there is nothing to draw.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return draw(STABILITY_KINDS, self, kind, ax, {})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file that :func:`dtstat.load` reads."""

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import pandas as pd
 from dtstat.errors import InputError
 from dtstat.report import Summary
 from dtstat.results.serialize import register, save
+from dtstat.results.trust.drawers import draw_plan
 from dtstat.results.trust.survey_plan_summary import plan_summary
 from dtstat.theory.bounds import Bound
 from dtstat.theory.expected import CriticalPairs, global_pairs, local_error, local_pairs
@@ -137,6 +139,25 @@ class SurveyPlan:
     def summary(self) -> Summary:
         """Print the margin and the table."""
         return plan_summary(self)
+
+    def plot(self, ax: Any = None, target: str = "factors") -> Any:
+        """Draw the probability of error against n; needs matplotlib (the extra ``plot``).
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; a new figure if None.
+        target
+            "graph", "factors" or "fit", as in ``table``.
+
+        Raises
+        ------
+        InputError
+            If the target is unknown, or nothing is known of it.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return draw_plan(self, ax, target)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file that :func:`dtstat.load` reads."""

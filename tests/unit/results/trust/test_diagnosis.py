@@ -552,3 +552,13 @@ def test_other_measures_leave_out_constant_items_too(measure):
     fit = dt.fit(data, measure=measure, structure=structure)
     found = dt.diagnose(fit, data, 20, seed=1)
     assert found.intervals.n_boot < 20
+
+
+@pytest.mark.filterwarnings("ignore::dtstat.DTWarning")
+def test_the_gap_is_known_where_other_cliques_take_in_attached_items():
+    """Not all attached items are marked as such: longer-lived cliques of a factor have some."""
+    fit = dt.fit(dt.load_dataset("holzinger_swineford_26"), search="threshold")
+    below, above = dt.diagnose(fit).gap
+    assert fit.candidates["origin"].iloc[0] == f"threshold {below:.3f}"
+    strength = np.unique(fit.dependence.strength)
+    assert strength[np.searchsorted(strength, below) + 1] == above
