@@ -12,7 +12,7 @@ plot_diagram <- function(loadings, attached = character(), cutoff = 0) {
   arrows$from <- heights[arrows$factor]
   arrows$to <- items$y[match(arrows$item, items$item)]
   factors <- data.frame(factor = names(heights), y = unname(heights))
-  ggplot2::ggplot() + diagram_lines(arrows) + diagram_points(items, factors) +
+  ggplot2::ggplot() + diagram_lines(arrows) + diagram_points(items, factors, arrows$kind) +
     diagram_axes(items, factors) + dt_theme() + ggplot2::theme(
       panel.grid = ggplot2::element_blank(), axis.text.x = ggplot2::element_blank(),
       axis.text.y.left = ggplot2::element_text(size = 9, face = "bold", colour = "black"),
@@ -77,7 +77,7 @@ diagram_lines <- function(arrows) {
   )
 }
 
-diagram_points <- function(items, factors) {
+diagram_points <- function(items, factors, kinds) {
   list(
     ggplot2::geom_point(ggplot2::aes(x = 0, y = .data$y), factors, size = 4.5, shape = 16),
     ggplot2::geom_point(
@@ -87,10 +87,16 @@ diagram_points <- function(items, factors) {
       name = NULL, values = c(item = 15, attached = 22, "no factor" = 4)
     ),
     ggplot2::guides(
-      shape = ggplot2::guide_legend(order = 1), colour = ggplot2::guide_legend(order = 2),
-      linetype = ggplot2::guide_legend(order = 2), linewidth = ggplot2::guide_legend(order = 3)
+      shape = legend_of(items$state, 1), colour = legend_of(kinds, 2),
+      linetype = legend_of(kinds, 2, NULL), linewidth = ggplot2::guide_legend(order = 3)
     )
   )
+}
+
+# One kind needs no legend.
+legend_of <- function(kinds, order, width = 0.8) {
+  if (length(unique(kinds)) < 2) return("none")
+  ggplot2::guide_legend(order = order, override.aes = list(linewidth = width))
 }
 
 # Names are those of axes, so that ggplot2 leaves as much room as they need.
@@ -111,7 +117,7 @@ plot_loadings <- function(loadings, cutoff = 0) {
   top <- max(1, abs(loadings))
   long <- cells(loadings)
   tiles(loadings, signed_scale("loading", top)) +
-    cell_texts(long, long$value != 0 & abs(long$value) >= cutoff, 0.65 * top) +
+    cell_texts(long, long$value != 0 & abs(long$value) >= cutoff, 0.75 * top) +
     ggplot2::scale_x_discrete(expand = c(0, 0), position = "top")
 }
 
@@ -135,8 +141,7 @@ plot_dependence <- function(dependence, order, support = NULL, marks = NULL) {
 
 # The ends of the colour bar are named where no threshold is near.
 with_ends <- function(marks, top) {
-  ends <- data.frame(at = c(0, top), label = short(c(0, top), 1))
-  ends$label <- ifelse(ends$at %in% c(0, 1), format(ends$at, trim = TRUE), ends$label)
+  ends <- data.frame(at = c(0, top), label = c("0", if (top == 1) "1" else short(top, 1)))
   near <- vapply(ends$at, function(end) any(abs(marks$at - end) < 0.06 * top), NA)
   rbind(ends[!near, ], marks)
 }
@@ -190,6 +195,8 @@ plot_curves <- function(curves, loadings, items = NULL, factors = NULL) {
   curves$factor <- factor(curves$factor, levels = colnames(loadings))
   band <- curves[!is.na(curves$lower), ]
   about <- ggplot2::aes(x = .data$z, y = .data$value)
+  columns <- if (max(nchar(levels(curves$item))) > 8) 4 else 6
+  columns <- min(columns, ceiling(sqrt(nlevels(curves$item))))
   picture <- ggplot2::ggplot(curves, about)
   if (nrow(band)) {
     picture <- picture + ggplot2::geom_ribbon(
@@ -201,13 +208,14 @@ plot_curves <- function(curves, loadings, items = NULL, factors = NULL) {
     ggplot2::geom_line(
       ggplot2::aes(colour = .data$factor, linetype = .data$factor), linewidth = 0.7
     ) +
-    ggplot2::facet_wrap(~item, scales = "free_y") +
+    ggplot2::facet_wrap(~item, scales = "free_y", ncol = columns) +
     ggplot2::scale_colour_manual(name = NULL, values = factor_colours(colnames(loadings))) +
     ggplot2::scale_linetype_manual(name = NULL, values = factor_lines(colnames(loadings))) +
     ggplot2::scale_y_continuous(breaks = function(limits) pretty(limits, 3)) +
     ggplot2::labs(x = "value of the factor", y = "mean answer") +
     dt_theme() +
     ggplot2::theme(
+      strip.clip = "off",
       strip.text = ggplot2::element_text(size = 7, margin = ggplot2::margin(1, 0, 1, 0)),
       axis.text = ggplot2::element_text(size = 7)
     )

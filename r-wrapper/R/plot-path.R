@@ -12,14 +12,14 @@ plot_path <- function(steps, measure, scores = NULL, criterion = "ebic", exact =
   )
   panels <- c(unique(long$panel), if (!is.null(bars)) "chosen")
   long$panel <- factor(long$panel, panels)
-  ends <- if (!is.null(bars)) c(-nrow(bars) - 0.5, -0.5)
+  middle <- if (!is.null(bars)) -(nrow(bars) + 1) / 2
   picture <- ggplot2::ggplot(long, ggplot2::aes(x = .data$tau, y = .data$value))
   if (!is.null(chosen)) picture <- picture + shaded_interval(chosen)
   picture <- picture + ggplot2::geom_step(colour = ink[["blue"]], linewidth = 0.6, na.rm = TRUE)
   if (!is.null(bars)) picture <- picture + chosen_bars(bars, panels)
   picture +
     ggplot2::facet_wrap(~panel, ncol = 1, scales = "free_y", strip.position = "left") +
-    ggplot2::scale_y_continuous(breaks = function(limits) panel_breaks(limits, ends)) +
+    ggplot2::scale_y_continuous(breaks = function(limits) panel_breaks(limits, middle)) +
     ggplot2::labs(x = threshold_axis(measure), y = NULL) +
     dt_theme() +
     ggplot2::theme(
@@ -47,7 +47,8 @@ shaded_interval <- function(chosen) {
   )
 }
 
-# Factors hang from the top of their panel, below 0, where no other panel has its limits.
+# Factors hang from the top of their panel, below 0: by its middle it is known as the one without
+# numbers on its axis.
 chosen_bars <- function(bars, panels) {
   bars$panel <- factor("chosen", panels)
   bars$y <- -seq_len(nrow(bars))
@@ -67,7 +68,7 @@ chosen_bars <- function(bars, panels) {
 }
 
 panel_breaks <- function(limits, hidden) {
-  if (!is.null(hidden) && all(abs(limits - hidden) < 1e-9)) return(numeric())
+  if (!is.null(hidden) && abs(mean(limits) - hidden) < 1e-9) return(numeric())
   found <- pretty(limits, 4)
   if (diff(limits) >= 3) found[found == round(found)] else found
 }
@@ -147,7 +148,7 @@ plot_barcode <- function(bars, measure, max_bars = 30) {
 }
 
 # As many names as there is room for, and how many items there are.
-bar_labels <- function(bars, room = 26) {
+bar_labels <- function(bars, room = 28) {
   separator <- if (any(grepl(", ", bars$items, fixed = TRUE))) ", " else " "
   items <- strsplit(bars$items, separator, fixed = TRUE)
   texts <- vapply(items, function(names) {

@@ -86,15 +86,21 @@ tiles <- function(values, fill, ...) {
     )
 }
 
-# Items against items: as wide as high, the names upright.
+# Items against items: as wide as high, the names upright. In a small picture names that would touch
+# are left out.
 square <- function(n) {
-  upright <- ggplot2::element_text(size = label_size(n), angle = 90, hjust = 1, vjust = 0.5)
-  list(ggplot2::coord_fixed(), ggplot2::theme(axis.text.x = upright))
+  names <- ggplot2::element_text(size = min(7.5, label_size(n)))
+  upright <- ggplot2::element_text(size = names$size, angle = 90, hjust = 1, vjust = 0.5)
+  sparse <- ggplot2::guide_axis(check.overlap = TRUE)
+  list(
+    ggplot2::coord_fixed(), ggplot2::guides(x = sparse, y = sparse),
+    ggplot2::theme(axis.text.x = upright, axis.text.y = names)
+  )
 }
 
 colour_bar <- function() {
   ggplot2::guide_colourbar(
-    barheight = grid_unit(2, "in"), barwidth = grid_unit(0.13, "in"), ticks.colour = "black",
+    barheight = grid_unit(1.8, "in"), barwidth = grid_unit(0.13, "in"), ticks.colour = "black",
     frame.colour = "grey50"
   )
 }
@@ -102,8 +108,8 @@ colour_bar <- function() {
 # White is nothing; the more, the darker.
 amount_scale <- function(name, top = 1, ...) {
   ggplot2::scale_fill_gradientn(
-    name = name, colours = c("white", ink[["sky"]], ink[["blue"]], "#00304D"), limits = c(0, top),
-    na.value = "grey90", guide = colour_bar(), ...
+    name = name, colours = c("white", ink[["blue"]], "#00263D"), values = c(0, 0.65, 1),
+    limits = c(0, top), na.value = "grey90", guide = colour_bar(), ...
   )
 }
 

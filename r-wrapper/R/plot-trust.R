@@ -108,12 +108,15 @@ plot_plan <- function(x, target) {
   lines <- curves[curves$method != "draws", ]
   methods <- c("guarantee", "normal", "simulation")
   lines$method <- factor(lines$method, methods)
+  draws <- curves[curves$method == "draws", ]
+  meaning <- x$table$meaning[x$table$target == target]
+  if (nrow(draws)) meaning <- paste0(meaning, "\ncircles: simulated surveys")
   ggplot2::ggplot(lines, ggplot2::aes(x = .data$n, y = .data$error)) +
     ggplot2::geom_hline(yintercept = x$error, colour = "grey40", linetype = "dashed") +
     ggplot2::geom_line(
       ggplot2::aes(colour = .data$method, linetype = .data$method), linewidth = 0.7
     ) +
-    ggplot2::geom_point(data = curves[curves$method == "draws", ], shape = 1, size = 1.6) +
+    ggplot2::geom_point(data = draws, shape = 1, size = 1.6) +
     ggplot2::annotate(
       "text", x = min(lines$n), y = x$error, label = paste("accepted:", short(x$error)),
       hjust = 0, vjust = -0.5, size = 2.8
@@ -126,13 +129,11 @@ plot_plan <- function(x, target) {
       name = NULL, values = stats::setNames(c("42", "12", "solid"), methods)
     ) +
     ggplot2::ylim(0, 1) +
-    ggplot2::labs(
-      x = "people", y = "chance of error", subtitle = x$table$meaning[x$table$target == target]
-    ) +
+    ggplot2::labs(x = "people", y = "chance of error", subtitle = meaning) +
     dt_theme()
 }
 
-eigen_lines <- c("data", "noise", "rows shuffled")
+eigen_lines <- c("data", "noise", "items shuffled")
 
 # Eigenvalues of the data beside those of noise.
 plot_parallel <- function(x) {
@@ -154,13 +155,15 @@ plot_parallel <- function(x) {
   observed <- long[long$source == "data", ]
   ggplot2::ggplot(long, ggplot2::aes(x = .data$number, y = .data$eigenvalue)) +
     ggplot2::geom_line(ggplot2::aes(colour = .data$source, linetype = .data$source)) +
-    ggplot2::geom_point(ggplot2::aes(colour = .data$source), observed, size = 1.4) +
+    ggplot2::geom_point(
+      ggplot2::aes(colour = .data$source), observed, size = 1.4, show.legend = FALSE
+    ) +
     ggplot2::facet_wrap(~kind) +
     ggplot2::scale_colour_manual(name = NULL, values = named(ink[c("blue", "red", "black")])) +
     ggplot2::scale_linetype_manual(name = NULL, values = named(c("solid", "42", "12"))) +
     ggplot2::labs(
       x = "number of the eigenvalue", y = "eigenvalue",
-      subtitle = paste0("noise: the ", short(x$quantile), " quantile of ", x$n_iter, " data sets")
+      subtitle = paste0("without factors: the ", short(x$quantile), " quantile of ", x$n_iter, " data sets")
     ) +
     dt_theme()
 }
