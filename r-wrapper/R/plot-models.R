@@ -113,12 +113,12 @@ diagram_axes <- function(items, factors) {
 
 # Loadings with their numbers; those below the cutoff are left blank.
 plot_loadings <- function(loadings, cutoff = 0) {
+  if (!ncol(loadings)) stop_input("There is no factor, so there are no loadings to draw.")
   loadings <- loadings[by_factor(loadings), , drop = FALSE]
   top <- max(1, abs(loadings))
   long <- cells(loadings)
-  tiles(loadings, signed_scale("loading", top)) +
-    cell_texts(long, long$value != 0 & abs(long$value) >= cutoff, 0.75 * top) +
-    ggplot2::scale_x_discrete(expand = c(0, 0), position = "top")
+  tiles(loadings, signed_scale("loading", top), "top") +
+    cell_texts(long, long$value != 0 & abs(long$value) >= cutoff, 0.75 * top)
 }
 
 # Strength of dependence, its factors boxed and their thresholds marked on the colour bar.
@@ -170,7 +170,7 @@ plot_residuals <- function(residuals, order, named = 3) {
   top <- max(0.1, ceiling(10 * max(abs(values), na.rm = TRUE)) / 10)
   long <- cells(values)
   long <- long[!is.na(long$value) & abs(long$value) >= 0.1, ]
-  long$label <- ifelse(long$value < 0, "\u2212", "+")
+  long$label <- ifelse(long$value < 0, "-", "+")
   tiles(values, signed_scale("residual", top), subtitle = largest_residuals(values, named)) +
     square(nrow(values)) +
     ggplot2::geom_text(
@@ -183,7 +183,7 @@ largest_residuals <- function(values, named) {
   values[lower.tri(values, diag = TRUE)] <- NA
   largest <- utils::head(order(-abs(values), na.last = NA), named)
   at <- arrayInd(largest, dim(values))
-  pairs <- paste0(rownames(values)[at[, 1]], "\u2013", colnames(values)[at[, 2]])
+  pairs <- paste(rownames(values)[at[, 1]], "and", colnames(values)[at[, 2]])
   paste(c("largest:", paste(pairs, short(values[largest]))), collapse = "\n")
 }
 

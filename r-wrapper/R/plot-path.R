@@ -154,7 +154,7 @@ bar_labels <- function(bars, room = 28) {
   texts <- vapply(items, function(names) {
     fits <- max(1, sum(cumsum(nchar(names) + 2) <= room))
     if (fits >= length(names)) return(paste(names, collapse = ", "))
-    paste0(paste(names[seq_len(fits)], collapse = ", "), ", \u2026 (", length(names), ")")
+    paste0(paste(names[seq_len(fits)], collapse = ", "), ", ... (", length(names), ")")
   }, "")
   ifelse(nzchar(bars$factor), paste0(bars$factor, ": ", texts), texts)
 }
@@ -196,7 +196,7 @@ decisive_pairs <- function(pairs) {
   shade <- data.frame(
     low = min(inside$dependence, across$dependence), high = max(inside$dependence, across$dependence)
   )
-  said <- function(pair) paste0(pair$first, "\u2013", pair$second, " ", short(pair$dependence))
+  said <- function(pair) paste(pair$first, "and", pair$second, short(pair$dependence))
   text <- c(
     if (gap > 0) paste0("gap of ", short(gap), ": one threshold separates the pairs") else
       paste0("overlap of ", short(-gap), ": no one threshold separates the pairs"),

@@ -1,15 +1,14 @@
 # What all pictures share. Colours are those of Okabe and Ito, which all kinds of eyes tell apart; in
-# grey print line types, shapes, lightness or signs do.
+# grey print line types, shapes, lightness or signs do. Texts are ASCII: R's pdf() has no other signs
+# in some locales.
 
 ink <- c(
   blue = "#0072B2", red = "#D55E00", green = "#009E73", orange = "#E69F00", pink = "#CC79A7",
   sky = "#56B4E9", black = "#000000"
 )
 
-has_ggplot2 <- function() requireNamespace("ggplot2", quietly = TRUE)
-
-need_ggplot2 <- function() {
-  if (!has_ggplot2()) stop_input("Pictures need ggplot2. Run install.packages(\"ggplot2\").")
+need_ggplot2 <- function(found = requireNamespace("ggplot2", quietly = TRUE)) {
+  if (!found) stop_input("Pictures need ggplot2. Run install.packages(\"ggplot2\").")
 }
 
 # The type that was asked for; the first if none was.
@@ -41,15 +40,13 @@ short <- function(x, digits = 2) {
 }
 
 # So many labels one below the other do not touch in a picture of ordinary height.
-label_size <- function(n) max(4, min(8.8, 300 / max(n, 1)))
+label_size <- function(n) max(4, min(8.8, 390 / max(n, 1)))
 
-# Colours run out after seven factors; then line types go on.
+# Seven colours and four line types: no two of 28 factors have both in common.
 factor_colours <- function(names) stats::setNames(rep_len(unname(ink), length(names)), names)
 
 factor_lines <- function(names) {
-  types <- c("solid", "22", "42", "1242")
-  k <- seq_along(names) - 1L
-  stats::setNames(types[(k %/% length(ink) + k) %% length(types) + 1L], names)
+  stats::setNames(rep_len(c("solid", "22", "42", "1242"), length(names)), names)
 }
 
 # The factor an item loads on most; one more than there are for an item of no factor.
@@ -71,12 +68,12 @@ cells <- function(values) {
   )
 }
 
-tiles <- function(values, fill, ...) {
+tiles <- function(values, fill, names_at = "bottom", ...) {
   long <- cells(values)
   ggplot2::ggplot(long, ggplot2::aes(x = .data$column, y = .data$row)) +
     ggplot2::geom_tile(ggplot2::aes(fill = .data$value)) +
     fill +
-    ggplot2::scale_x_discrete(expand = c(0, 0)) +
+    ggplot2::scale_x_discrete(expand = c(0, 0), position = names_at) +
     ggplot2::scale_y_discrete(expand = c(0, 0)) +
     ggplot2::labs(x = NULL, y = NULL, ...) +
     dt_theme("right") +
@@ -89,7 +86,7 @@ tiles <- function(values, fill, ...) {
 # Items against items: as wide as high, the names upright. In a small picture names that would touch
 # are left out.
 square <- function(n) {
-  names <- ggplot2::element_text(size = min(7.5, label_size(n)))
+  names <- ggplot2::element_text(size = min(7.5, label_size(1.3 * n)))
   upright <- ggplot2::element_text(size = names$size, angle = 90, hjust = 1, vjust = 0.5)
   sparse <- ggplot2::guide_axis(check.overlap = TRUE)
   list(

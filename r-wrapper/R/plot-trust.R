@@ -53,10 +53,9 @@ plot_memberships <- function(memberships, tidy) {
   values <- memberships[order, , drop = FALSE]
   long <- cells(values)
   outlined <- long[support[order, , drop = FALSE] > 0, ]
-  tiles(values, amount_scale("share of\nresamples")) +
+  tiles(values, amount_scale("share of\nresamples"), "top") +
     ggplot2::geom_tile(data = outlined, fill = NA, colour = "black", linewidth = 0.5) +
-    cell_texts(long, long$value > 0, 0.55) +
-    ggplot2::scale_x_discrete(expand = c(0, 0), position = "top")
+    cell_texts(long, long$value > 0, 0.5)
 }
 
 plot_factor_counts <- function(counts, chosen) {
@@ -140,13 +139,13 @@ plot_parallel <- function(x) {
   about <- x$eigenvalues
   long <- do.call(rbind, lapply(c("factors", "components"), function(kind) {
     columns <- c(kind, paste0(c("simulated_", "resampled_"), kind))
+    there <- columns %in% names(about) # a matrix has no items to shuffle
     do.call(rbind, Map(function(column, source) {
       data.frame(
         number = seq_len(nrow(about)), eigenvalue = about[[column]], source = source, kind = kind
       )
-    }, columns, eigen_lines))
+    }, columns[there], eigen_lines[there]))
   }))
-  long <- long[!is.na(long$eigenvalue), ]
   counts <- c(factors = x$n_factors, components = x$n_components)
   titles <- stats::setNames(paste0(names(counts), ": ", counts), names(counts))
   long$kind <- factor(titles[long$kind], titles)
