@@ -135,7 +135,9 @@ plot_barcode <- function(bars, measure, max_bars = 30) {
     ggplot2::scale_colour_manual(
       name = NULL, values = c("of the structure" = ink[["blue"]], other = "grey70")
     ) +
-    ggplot2::scale_linewidth_manual(name = NULL, values = c("of the structure" = 2.6, other = 1.3)) +
+    ggplot2::scale_linewidth_manual(
+      name = NULL, values = c("of the structure" = 2.6, other = 1.3)
+    ) +
     ggplot2::scale_y_continuous(
       breaks = bars$row, labels = bar_labels(bars), expand = ggplot2::expansion(add = 0.8)
     ) +
@@ -193,9 +195,8 @@ decisive_pairs <- function(pairs) {
   across <- utils::head(pairs[!pairs$share_factor, ], 1)
   if (!nrow(inside) || !nrow(across)) return(list(layer = NULL, text = NULL))
   gap <- inside$dependence - across$dependence
-  shade <- data.frame(
-    low = min(inside$dependence, across$dependence), high = max(inside$dependence, across$dependence)
-  )
+  ends <- range(inside$dependence, across$dependence)
+  shade <- data.frame(low = ends[1], high = ends[2])
   said <- function(pair) paste(pair$first, "and", pair$second, short(pair$dependence))
   text <- c(
     if (gap > 0) paste0("gap of ", short(gap), ": one threshold separates the pairs") else

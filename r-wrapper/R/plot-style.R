@@ -1,6 +1,6 @@
-# What all pictures share. Colours are those of Okabe and Ito, which all kinds of eyes tell apart; in
-# grey print line types, shapes, lightness or signs do. Texts are ASCII: R's pdf() has no other signs
-# in some locales.
+# What all pictures share. Colours are those of Okabe and Ito, which all kinds of eyes tell apart;
+# in grey print line types, shapes, lightness or signs do. Texts are ASCII: R's pdf() has no other
+# signs in some locales.
 
 ink <- c(
   blue = "#0072B2", red = "#D55E00", green = "#009E73", orange = "#E69F00", pink = "#CC79A7",
@@ -16,7 +16,8 @@ given_type <- function(type, types) {
   if (identical(type, types)) return(types[1])
   if (is.character(type) && length(type) == 1 && type %in% types) return(type)
   got <- paste(deparse(type, width.cutoff = 60L), collapse = " ")
-  stop_input("`type` must be one of ", paste0("\"", types, "\"", collapse = ", "), "; got ", got, ".")
+  known <- paste0("\"", types, "\"", collapse = ", ")
+  stop_input("`type` must be one of ", known, "; got ", got, ".")
 }
 
 dt_theme <- function(legend = "bottom") {

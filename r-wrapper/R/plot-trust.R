@@ -21,11 +21,11 @@ plot_factor_margins <- function(factors, measure) {
     long, ggplot2::aes(x = .data$margin, y = .data$factor, group = .data$of)
   ) +
     ggplot2::geom_vline(xintercept = 0, colour = "grey40") +
-    ggplot2::geom_errorbarh(
+    ggplot2::geom_linerange(
       ggplot2::aes(
         xmin = .data$lower, xmax = .data$upper, colour = .data$verdict, linetype = .data$verdict
       ),
-      long[!is.na(long$lower), ], position = apart, height = 0
+      long[!is.na(long$lower), ], position = apart
     ) +
     ggplot2::geom_point(
       ggplot2::aes(colour = .data$verdict, shape = .data$of), position = apart, size = 2.2
@@ -34,7 +34,9 @@ plot_factor_margins <- function(factors, measure) {
     ggplot2::scale_linetype_manual(
       name = NULL, values = c(firm = "solid", unsure = "22", seen = "solid", "no core" = "12")
     ) +
-    ggplot2::scale_shape_manual(name = "margin of", values = c("its core" = 16, "all its items" = 1)) +
+    ggplot2::scale_shape_manual(
+      name = "margin of", values = c("its core" = 16, "all its items" = 1)
+    ) +
     ggplot2::labs(x = paste("margin by", measure), y = NULL) +
     dt_theme() +
     ggplot2::theme(legend.box = "vertical", legend.spacing.y = grid_unit(0, "pt"))
@@ -162,7 +164,9 @@ plot_parallel <- function(x) {
     ggplot2::scale_linetype_manual(name = NULL, values = named(c("solid", "42", "12"))) +
     ggplot2::labs(
       x = "number of the eigenvalue", y = "eigenvalue",
-      subtitle = paste0("without factors: the ", short(x$quantile), " quantile of ", x$n_iter, " data sets")
+      subtitle = paste(
+        "without factors: the", short(x$quantile), "quantile of", x$n_iter, "data sets"
+      )
     ) +
     dt_theme()
 }
