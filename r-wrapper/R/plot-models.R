@@ -67,7 +67,7 @@ diagram_lines <- function(arrows) {
   list(
     ggplot2::geom_segment(lines, data = arrows),
     ggplot2::scale_linewidth_continuous(
-      name = "loading", range = c(0.1, 1.8), limits = c(0, max(1, arrows$size)),
+      name = "loading", range = c(0.2, 1.8), limits = c(0, max(1, arrows$size)),
       breaks = c(0.3, 0.6, 0.9), labels = short
     ),
     ggplot2::scale_colour_manual(name = NULL, values = stats::setNames(colours, line_kinds)),
@@ -87,16 +87,16 @@ diagram_points <- function(items, factors, kinds) {
       name = NULL, values = c(item = 15, attached = 22, "no factor" = 4)
     ),
     ggplot2::guides(
-      shape = legend_of(items$state, 1), colour = legend_of(kinds, 2),
-      linetype = legend_of(kinds, 2, NULL), linewidth = ggplot2::guide_legend(order = 3)
+      shape = legend_of(items$state, order = 1),
+      colour = legend_of(kinds, order = 2, override.aes = list(linewidth = 0.8)),
+      linetype = legend_of(kinds, order = 2), linewidth = ggplot2::guide_legend(order = 3)
     )
   )
 }
 
 # One kind needs no legend.
-legend_of <- function(kinds, order, width = 0.8) {
-  if (length(unique(kinds)) < 2) return("none")
-  ggplot2::guide_legend(order = order, override.aes = list(linewidth = width))
+legend_of <- function(kinds, ...) {
+  if (length(unique(kinds)) < 2) "none" else ggplot2::guide_legend(...)
 }
 
 # Names are those of axes, so that ggplot2 leaves as much room as they need.

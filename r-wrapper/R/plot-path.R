@@ -15,7 +15,10 @@ plot_path <- function(steps, measure, scores = NULL, criterion = "ebic", exact =
   middle <- if (!is.null(bars)) -(nrow(bars) + 1) / 2
   picture <- ggplot2::ggplot(long, ggplot2::aes(x = .data$tau, y = .data$value))
   if (!is.null(chosen)) picture <- picture + shaded_interval(chosen)
-  picture <- picture + ggplot2::geom_step(colour = ink[["blue"]], linewidth = 0.6, na.rm = TRUE)
+  counts <- long[long$panel %in% c("factors", "loadings"), ]
+  counts$value <- 0
+  picture <- picture + ggplot2::geom_blank(data = counts) +
+    ggplot2::geom_step(colour = ink[["blue"]], linewidth = 0.6, na.rm = TRUE)
   if (!is.null(bars)) picture <- picture + chosen_bars(bars, panels)
   picture +
     ggplot2::facet_wrap(~panel, ncol = 1, scales = "free_y", strip.position = "left") +
@@ -70,7 +73,8 @@ chosen_bars <- function(bars, panels) {
 panel_breaks <- function(limits, hidden) {
   if (!is.null(hidden) && abs(mean(limits) - hidden) < 1e-9) return(numeric())
   found <- pretty(limits, 4)
-  if (diff(limits) >= 3) found[found == round(found)] else found
+  whole <- found[found == round(found)]
+  if (length(whole) > 1) whole else found
 }
 
 # Thresholds that give the structure of a fit with one threshold for all.
@@ -107,11 +111,12 @@ joined_marks <- function(at, names, apart) {
     if (at[k] - first >= apart) first <- at[k]
     group[k] <- match(first, at)
   }
-  means <- tapply(at, group, mean)
-  joined <- tapply(names, group, function(one) {
-    if (length(one) > 3) paste(length(one), "factors") else paste(one, collapse = ", ")
+  marks <- lapply(split(seq_along(at), group), function(k) {
+    who <- if (length(k) > 3) paste(length(k), "factors") else paste(names[k], collapse = ", ")
+    where <- paste(unique(short(range(at[k]))), collapse = " to ")
+    data.frame(at = mean(at[k]), label = paste(who, where))
   })
-  data.frame(at = as.vector(means), label = paste(as.vector(joined), short(as.vector(means))))
+  do.call(rbind, unname(marks))
 }
 
 # The longest-lived cliques, and those that factors are read off.
@@ -175,7 +180,9 @@ plot_margin <- function(pairs, measure) {
     ggplot2::geom_line(
       ggplot2::aes(colour = .data$kind, linetype = .data$kind), linewidth = 0.5
     ) +
-    ggplot2::geom_point(ggplot2::aes(colour = .data$kind, shape = .data$kind), size = 0.9) +
+    ggplot2::geom_point(
+      ggplot2::aes(colour = .data$kind, shape = .data$kind), singled_out(pairs), size = 0.9
+    ) +
     ggplot2::scale_colour_manual(
       name = "pairs that", values = stats::setNames(ink[c("blue", "red")], kinds)
     ) +
@@ -188,6 +195,11 @@ plot_margin <- function(pairs, measure) {
       subtitle = between$text
     ) +
     dt_theme()
+}
+
+# Points among thousands cannot be told apart: every so many is enough.
+singled_out <- function(pairs, most = 2000) {
+  pairs[unique(round(seq(1, nrow(pairs), length.out = min(nrow(pairs), most)))), ]
 }
 
 decisive_pairs <- function(pairs) {

@@ -25,7 +25,7 @@ plot_factor_margins <- function(factors, measure) {
       ggplot2::aes(
         xmin = .data$lower, xmax = .data$upper, colour = .data$verdict, linetype = .data$verdict
       ),
-      long[!is.na(long$lower), ], position = apart
+      long[!is.na(long$lower), ], position = apart, key_glyph = "path"
     ) +
     ggplot2::geom_point(
       ggplot2::aes(colour = .data$verdict, shape = .data$of), position = apart, size = 2.2

@@ -73,6 +73,9 @@ test_that("the diagram tells cross-loadings, signs, attached items and items of 
   expect_equal(lines$colour[4], ink[["orange"]])
   expect_equal(layer_of(picture, "GeomPoint", 2)$shape, c(15, 15, 15, 22, 15, 4))
   expect_equal(nrow(layer_of(plot_diagram(L, cutoff = 0.3), "GeomSegment")), 5)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  expect_silent(print(picture))
   # Factors of the same items do not lie on each other.
   expect_true(diff(factor_heights(cbind(A = c(.5, .5), B = c(.5, .5)), 2:1)) <= -1.5)
 })
@@ -104,9 +107,9 @@ test_that("tiles are the matrix in drawn order, boxes its factors, marks the thr
 test_that("marks that are near share a label", {
   marks <- joined_marks(c(.30, .32, .50), c("A", "B", "C"), 0.05)
   expect_equal(marks$at, c(.31, .50))
-  expect_equal(marks$label, c("A, B .31", "C .50"))
+  expect_equal(marks$label, c("A, B .30 to .32", "C .50"))
   expect_equal(with_ends(marks, 0.5)$at, c(0, .31, .50))
-  expect_equal(joined_marks(1:4 / 100, letters[1:4], 1)$label, "4 factors .03")
+  expect_equal(joined_marks(1:4 / 100, letters[1:4], 1)$label, "4 factors .01 to .04")
   expect_null(joined_marks(numeric(), character(), 1))
 })
 
@@ -141,6 +144,8 @@ test_that("between intervals there is no factor, or nothing is known", {
   expect_equal(exact$y[exact$PANEL == 1], c(1, 0, 2, 0))
   visited <- stairs(steps, steps$n_factors, "factors", NA)
   expect_equal(visited$value, c(1, NA, 2, 2))
+  expect_equal(panel_breaks(c(0, 3), NULL), 0:3)
+  expect_equal(panel_breaks(c(-5.7, -0.3), -3), numeric())
 })
 
 test_that("the criterion has a panel, and one threshold for all an interval", {
@@ -191,6 +196,7 @@ test_that("the margin is the distance of the decisive pairs", {
   shade <- layer_of(picture, "GeomRect")
   expect_equal(sort(c(shade$ymin, shade$ymax)), sort(c(min(inside), max(across))))
   gap <- min(inside) - max(across)
+  expect_equal(nrow(singled_out(data.frame(x = 1:5000), 100)), 100)
   expect_match(picture$labels$subtitle, paste(if (gap > 0) "gap" else "overlap", "of", short(abs(gap))))
 })
 
