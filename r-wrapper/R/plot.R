@@ -20,7 +20,8 @@
 #'   factors are read off in colour.
 #' * "dependence": strength of dependence as a heat map, ordered by factor with the factors boxed.
 #'   On the colour bar the middle of the thresholds at which each factor is seen. Of a path, ordered
-#'   so that dependent items are neighbours. With less than 0.1 inch an item some names are left out.
+#'   so that dependent items are neighbours. With less than 0.1 inch an item some names are left
+#'   out.
 #'
 #' Types of [dt_fit()] only: "margin", the dependence of pairs that share a factor and of pairs that
 #' do not, with the gap or the overlap between them; "curves", mean answers by factor.

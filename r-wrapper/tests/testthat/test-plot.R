@@ -196,7 +196,7 @@ test_that("the margin is the distance of the decisive pairs", {
   shade <- layer_of(picture, "GeomRect")
   expect_equal(sort(c(shade$ymin, shade$ymax)), sort(c(min(inside), max(across))))
   gap <- min(inside) - max(across)
-  expect_equal(nrow(singled_out(data.frame(x = 1:5000), 100)), 100)
+  expect_equal(nrow(singled_out(data.frame(x = 1:5000, y = 0), 100)), 100)
   expect_match(picture$labels$subtitle, paste(if (gap > 0) "gap" else "overlap", "of", short(abs(gap))))
 })
 
