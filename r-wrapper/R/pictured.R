@@ -45,28 +45,40 @@ dt_response_curves <- function(fit) {
 
 #' Write a page about a fit
 #'
-#' One file with tables and pictures, for a browser; it can be sent to anybody.
+#' One file with the whole analysis, for a browser: a slider over all thresholds, loadings, curves,
+#' what else was possible and how far to trust it. It needs no network and can be sent to anybody.
 #'
 #' @param fit Result of [dt_fit()].
 #' @param file Where to write it. The folder must be there.
-#' @param data The answers that were fitted, for what a fit does not keep.
+#' @param diagnosis Result of [dt_diagnose()] with the data, for intervals; made without them if
+#'   omitted.
+#' @param stability Result of [dt_stability()], to be shown, too.
+#' @param title Head line; what was found if omitted.
+#' @param data The answers that were fitted: short for `diagnosis = dt_diagnose(fit, data)`.
 #' @param open Show it in a browser?
 #' @return The path of the file, invisibly.
 #' @export
 #' @examples
-#' if (dt_available() && interactive()) {
-#'   items <- dt_dataset("holzinger_swineford_9")
-#'   dt_report(dt_fit(items), tempfile(fileext = ".html"), items)
+#' if (dt_available()) {
+#'   fit <- dt_fit(dt_dataset("holzinger_swineford_9"))
+#'   dt_report(fit, tempfile(fileext = ".html"), open = FALSE)
 #' }
-dt_report <- function(fit, file = "report.html", data = NULL, open = interactive()) {
+dt_report <- function(fit, file = "report.html", diagnosis = NULL, stability = NULL,
+                      title = NULL, data = NULL, open = interactive()) {
   must_be(fit, "dt_fit", "fit", "dt_fit()")
+  if (!is.null(diagnosis)) must_be(diagnosis, "dt_diagnosis", "diagnosis", "dt_diagnose()")
+  if (!is.null(stability)) must_be(stability, "dt_stability", "stability", "dt_stability()")
   if (!(is.character(file) && length(file) == 1 && !is.na(file))) {
     stop_input("`file` must be the path of a file.")
   }
   if (!dir.exists(dirname(file))) stop_input("There is no folder '", dirname(file), "'.")
-  # Absolute: Python keeps the folder it was started in, wherever R has gone since.
-  file <- file.path(normalizePath(dirname(file)), basename(file))
-  arguments <- list(state = fit$state, file = file, data = data)
+  if (is.null(diagnosis) && !is.null(data)) diagnosis <- dt_diagnose(fit, data)
+  arguments <- list(
+    state = fit$state,
+    # Absolute: Python keeps the folder it was started in, wherever R has gone since.
+    path = file.path(normalizePath(dirname(file)), basename(file)),
+    diagnosis = diagnosis, stability = stability, title = title
+  )
   written <- ask("report", arguments, call = match.call())
   if (isTRUE(open)) utils::browseURL(written)
   invisible(written)

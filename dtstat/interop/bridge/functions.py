@@ -138,8 +138,8 @@ def _response_curves(state: bytes) -> pd.DataFrame:
     return from_bytes(state, "the saved object").response_curves()  # type: ignore[no-any-return]
 
 
-def _report(state: bytes, file: str, data: Any = None) -> str:
-    return str(from_bytes(state, "the saved object").report(file, data))
+def _report(state: bytes, path: str, **options: Any) -> str:
+    return str(from_bytes(state, "the saved object").report(path, **options))
 
 
 FUNCTIONS: dict[str, Function] = {
