@@ -14,8 +14,9 @@
 #' @param n_jobs Threads; -1 for all cores. Does not change the result.
 #' @param progress Show a bar?
 #' @return An object of class `dt_path`: a list with `candidates` (a data frame, one row a
-#'   structure), `keys` (their factors and items), `barcode` (a data frame, one row a clique with
-#'   the thresholds between which it is seen), `thresholds`, `min_children` and `dependence`.
+#'   structure), `keys` (their factors and items), `steps` (a data frame, one row an interval of
+#'   thresholds: a structure may come back), `barcode` (a data frame, one row a clique with the
+#'   thresholds between which it is seen), `thresholds`, `min_children` and `dependence`.
 #' @export
 #' @examples
 #' if (dt_available()) {

@@ -1,69 +1,216 @@
-#' Plot a fit
+#' Pictures of results
 #'
-#' @param x A result of [dt_fit()].
-#' @param type "loadings": the loadings as a heat map; "dependence": the dependence of the items,
-#'   ordered by factor; "barcode": the thresholds each factor is seen at.
-#' @param ... Passed on to the plotting functions.
-#' @return `x`, invisibly.
-#' @export
+#' `autoplot()` makes a picture with ggplot2, `plot()` shows it. All is drawn from the object: a
+#' result read with `readRDS()` needs no Python, except where the criteria along a path or the
+#' curves of a linear fit are asked for. Colours can be told apart by all kinds of eyes, and grey
+#' print by line types, shapes and lightness.
+#'
+#' Types of [dt_fit()], [dt_cfa()] and [dt_efa()]:
+#' * "diagram": factors and items; the wider the line, the larger the loading, cross-loadings
+#'   dashed, negative ones in another colour, attached items hollow. Names do not touch if the
+#'   picture has 0.22 inch an item: `ggsave(height = 1 + 0.22 * 60)` for 60 items.
+#' * "loadings": the loadings as a heat map, with their numbers.
+#' * "residuals": the correlations that the model leaves, the largest named (not of [dt_efa()]).
+#'
+#' Types of [dt_fit()] and [dt_path()]:
+#' * "path": number of factors, of loadings, and the criterion over the threshold of all factors;
+#'   below, the thresholds at which each chosen factor is seen, or, if one threshold was chosen for
+#'   all, that interval shaded.
+#' * "barcode": the thresholds between which the longest-lived cliques are seen; those that the
+#'   factors are read off in colour.
+#' * "dependence": strength of dependence as a heat map, ordered by factor with the factors boxed.
+#'   On the colour bar the middle of the thresholds at which each factor is seen. Of a path, ordered
+#'   so that dependent items are neighbours. With less than 0.1 inch an item some names are left
+#'   out.
+#'
+#' Types of [dt_fit()] only: "margin", the dependence of pairs that share a factor and of pairs that
+#' do not, with the gap or the overlap between them; "curves", mean answers by factor.
+#'
+#' Types of [dt_diagnose()]: "margin" as above; "factors", every factor's margin at its own
+#' threshold. Types of [dt_stability()]: "items", how often an item belonged to a factor, the
+#' structure of all people outlined; "n_factors"; "sizes", agreement by number of people.
+#' [dt_plan()]: the chance of error by number of people. [dt_parallel_analysis()]: eigenvalues
+#' beside those of noise.
+#'
+#' @param object,x A result of dtstat.
+#' @param type What to draw; see below.
+#' @param cutoff For "diagram" and "loadings": smaller loadings are left out.
+#' @param scores For "path": a result of [dt_path_scores()]. By default asked for if Python is
+#'   there; `FALSE` leaves the criterion out.
+#' @param max_bars For "barcode": cliques drawn.
+#' @param items,factors For "curves": names of those to draw; all by default.
+#' @param target For a plan: "factors", "graph" or "fit", see [dt_plan()].
+#' @param ... Of `plot()`: arguments of `autoplot()`. Else not used.
+#' @return `autoplot()`: an object of class `ggplot`, to which anything of ggplot2 can be added;
+#'   `plot()`: `x`, invisibly.
+#' @name dt_plots
 #' @examples
-#' if (dt_available()) plot(dt_fit(dt_dataset("holzinger_swineford_9")))
-plot.dt_fit <- function(x, type = c("loadings", "dependence", "barcode"), ...) {
-  switch(match.arg(type),
-    loadings = heat(t(x$loadings[rev(seq_len(nrow(x$loadings))), , drop = FALSE]), ...),
-    dependence = plot_dependence(x, ...),
-    barcode = plot_barcode(x$factors, ...)
+#' if (dt_available() && requireNamespace("ggplot2", quietly = TRUE)) {
+#'   items <- dt_dataset("holzinger_swineford_9")
+#'   fit <- dt_fit(items)
+#'   plot(fit)
+#'   plot(fit, "dependence")
+#'   ggplot2::autoplot(fit, "path") + ggplot2::xlim(0, 1)
+#'   plot(dt_diagnose(fit), "factors")
+#' }
+NULL
+
+#' @rdname dt_plots
+#' @exportS3Method ggplot2::autoplot
+autoplot.dt_fit <- function(object,
+                            type = c(
+                              "diagram", "dependence", "path", "barcode", "margin", "curves",
+                              "residuals", "loadings"
+                            ),
+                            cutoff = 0, scores = NULL, max_bars = 30, items = NULL,
+                            factors = NULL, ...) {
+  x <- object
+  switch(given_type(type, eval(formals(autoplot.dt_fit)$type)),
+    diagram = plot_diagram(x$loadings, x$attached, cutoff),
+    dependence = plot_dependence(
+      x$dependence, by_factor(x$loadings), x$structure$support, threshold_marks(x)
+    ),
+    path = plot_fit_path(x, scores),
+    barcode = plot_barcode(x$barcode, x$dependence$measure, max_bars),
+    margin = plot_margin(item_pairs(x$dependence, x$structure$support), x$dependence$measure),
+    curves = plot_curves(dt_response_curves(x), x$loadings, items, factors),
+    residuals = plot_residuals(x$residuals, by_factor(x$loadings)),
+    loadings = plot_loadings(x$loadings, cutoff)
   )
+}
+
+plot_fit_path <- function(x, scores) {
+  criterion <- x$arguments$criterion
+  if (!isTRUE(criterion %in% c("aic", "bic"))) criterion <- "ebic"
+  chosen <- chosen_interval(x)
+  bars <- seen_factors(x)
+  plot_path(
+    x$path, x$dependence$measure, scores_to_draw(x, scores), criterion,
+    identical(x$arguments$thresholds, "exact"), chosen,
+    if (is.null(chosen) && nrow(bars)) bars
+  )
+}
+
+scores_to_draw <- function(x, scores) {
+  if (is.data.frame(scores)) return(scores)
+  if (identical(scores, FALSE)) return(NULL)
+  if (!is.null(scores)) {
+    stop_input("`scores` must be a result of dt_path_scores(), FALSE or NULL.")
+  }
+  if (dt_available()) return(dt_path_scores(x))
+  message("The criterion is left out: it needs Python. See dt_path_scores().")
+  NULL
+}
+
+#' @rdname dt_plots
+#' @exportS3Method ggplot2::autoplot
+autoplot.dt_path <- function(object, type = c("path", "barcode", "dependence"), max_bars = 30,
+                             ...) {
+  x <- object
+  measure <- x$dependence$measure
+  switch(given_type(type, eval(formals(autoplot.dt_path)$type)),
+    path = plot_path(x$steps, measure, exact = is.null(x$thresholds)),
+    barcode = plot_barcode(x$barcode, measure, max_bars),
+    dependence = plot_dependence(x$dependence, as_neighbours(x$dependence$values))
+  )
+}
+
+# Dependent items side by side.
+as_neighbours <- function(values) {
+  if (nrow(values) < 3) return(seq_len(nrow(values)))
+  stats::hclust(stats::as.dist(1 - abs(values)), "average")$order
+}
+
+#' @rdname dt_plots
+#' @exportS3Method ggplot2::autoplot
+autoplot.dt_diagnosis <- function(object, type = c("margin", "factors"), ...) {
+  switch(given_type(type, eval(formals(autoplot.dt_diagnosis)$type)),
+    margin = plot_margin(object$pairs, object$margin$measure),
+    factors = plot_factor_margins(object$factors, object$margin$measure)
+  )
+}
+
+#' @rdname dt_plots
+#' @exportS3Method ggplot2::autoplot
+autoplot.dt_stability <- function(object, type = c("items", "n_factors", "sizes"), ...) {
+  switch(given_type(type, eval(formals(autoplot.dt_stability)$type)),
+    items = plot_memberships(object$memberships, object$tidy),
+    n_factors = plot_factor_counts(object$n_factors, ncol(object$memberships)),
+    sizes = plot_sizes(object$sizes)
+  )
+}
+
+#' @rdname dt_plots
+#' @exportS3Method ggplot2::autoplot
+autoplot.dt_plan <- function(object, target = "factors", ...) {
+  targets <- object$table$target
+  if (!(is.character(target) && length(target) == 1 && target %in% targets)) {
+    stop_input("`target` must be one of ", paste0("\"", targets, "\"", collapse = ", "), ".")
+  }
+  if (!target %in% object$curves$target) {
+    stop_input("This plan has no curve of \"", target, "\": it was made without simulation.")
+  }
+  plot_plan(object, target)
+}
+
+#' @rdname dt_plots
+#' @exportS3Method ggplot2::autoplot
+autoplot.dt_parallel_analysis <- function(object, ...) plot_parallel(object)
+
+#' @rdname dt_plots
+#' @exportS3Method ggplot2::autoplot
+autoplot.dt_efa <- function(object, type = c("loadings", "diagram"), cutoff = 0.3, ...) {
+  switch(given_type(type, eval(formals(autoplot.dt_efa)$type)),
+    loadings = plot_loadings(object$loadings, cutoff),
+    diagram = plot_diagram(object$loadings, cutoff = cutoff)
+  )
+}
+
+#' @rdname dt_plots
+#' @exportS3Method ggplot2::autoplot
+autoplot.dt_cfa <- function(object, type = c("diagram", "loadings", "residuals"), cutoff = 0,
+                            ...) {
+  switch(given_type(type, eval(formals(autoplot.dt_cfa)$type)),
+    diagram = plot_diagram(object$loadings, cutoff = cutoff),
+    loadings = plot_loadings(object$loadings, cutoff),
+    residuals = plot_residuals(object$residuals, by_factor(object$loadings))
+  )
+}
+
+show_picture <- function(x, ...) {
+  need_ggplot2()
+  print(ggplot2::autoplot(x, ...))
   invisible(x)
 }
 
-# Blue for negative, red for positive: told apart by all kinds of eyes, and by depth in grey print.
-heat <- function(values, ...) {
-  colours <- grDevices::hcl.colors(41, "Blue-Red 3")
-  room <- function(names) 1.5 + 0.55 * max(nchar(names))
-  old <- graphics::par(mar = c(room(rownames(values)), room(colnames(values)), 2, 1))
-  on.exit(graphics::par(old))
-  graphics::image(
-    seq_len(nrow(values)), seq_len(ncol(values)), values, zlim = c(-1, 1), col = colours,
-    axes = FALSE, xlab = "", ylab = "", ...
-  )
-  graphics::axis(1, seq_len(nrow(values)), rownames(values), las = 2, tick = FALSE)
-  graphics::axis(2, seq_len(ncol(values)), colnames(values), las = 2, tick = FALSE)
-}
+#' @rdname dt_plots
+#' @export
+plot.dt_fit <- show_picture
 
-plot_dependence <- function(x, ...) {
-  first <- apply(abs(x$loadings), 1, function(l) if (any(l > 0)) which.max(l) else ncol(x$loadings) + 1)
-  order <- order(first)
-  values <- x$dependence$values[order, order]
-  heat(values[, rev(seq_len(ncol(values)))], ...)
-}
+#' @rdname dt_plots
+#' @export
+plot.dt_path <- show_picture
 
-plot_barcode <- function(factors, ...) {
-  rows <- rev(seq_len(nrow(factors)))
-  graphics::plot(
-    NULL, xlim = c(0, 1), ylim = c(0.5, nrow(factors) + 0.5), yaxt = "n", xlab = "threshold",
-    ylab = "", ...
-  )
-  graphics::segments(factors$from, rows, factors$to, rows, lwd = 6, col = "#0072B2", lend = 1)
-  graphics::axis(2, rows, factors$factor, las = 1)
-}
+#' @rdname dt_plots
+#' @export
+plot.dt_diagnosis <- show_picture
 
-#' Plot a fit with ggplot2
-#'
-#' @param object A result of [dt_fit()].
-#' @param ... Not used.
-#' @return A plot of class `ggplot`: the loadings.
-#' @examples
-#' if (dt_available() && requireNamespace("ggplot2", quietly = TRUE)) {
-#'   ggplot2::autoplot(dt_fit(dt_dataset("holzinger_swineford_9")))
-#' }
-#' @exportS3Method ggplot2::autoplot
-autoplot.dt_fit <- function(object, ...) {
-  long <- object$tidy[object$tidy$op == "=~", ]
-  long$item <- factor(long$rhs, levels = rev(rownames(object$loadings)))
-  ggplot2::ggplot(long, ggplot2::aes(x = .data$estimate, y = .data$item)) +
-    ggplot2::geom_vline(xintercept = 0, colour = "grey60") +
-    ggplot2::geom_point(colour = "#0072B2") +
-    ggplot2::facet_wrap(~lhs, nrow = 1) +
-    ggplot2::labs(x = "loading", y = NULL)
-}
+#' @rdname dt_plots
+#' @export
+plot.dt_stability <- show_picture
+
+#' @rdname dt_plots
+#' @export
+plot.dt_plan <- show_picture
+
+#' @rdname dt_plots
+#' @export
+plot.dt_parallel_analysis <- show_picture
+
+#' @rdname dt_plots
+#' @export
+plot.dt_efa <- show_picture
+
+#' @rdname dt_plots
+#' @export
+plot.dt_cfa <- show_picture

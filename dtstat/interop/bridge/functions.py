@@ -130,6 +130,18 @@ def _second_level(state: bytes, **options: Any) -> dt.DTFit:
     return from_bytes(state, "the saved object").second_level(**options)  # type: ignore[no-any-return]
 
 
+def _path_scores(state: bytes) -> pd.DataFrame:
+    return from_bytes(state, "the saved object").path_scores()  # type: ignore[no-any-return]
+
+
+def _response_curves(state: bytes) -> pd.DataFrame:
+    return from_bytes(state, "the saved object").response_curves()  # type: ignore[no-any-return]
+
+
+def _report(state: bytes, path: str, **options: Any) -> str:
+    return str(from_bytes(state, "the saved object").report(path, **options))
+
+
 FUNCTIONS: dict[str, Function] = {
     **{name: _serve(getattr(dt, name)) for name in _PUBLIC},
     "dependence_matrix": _serve(_dependence_matrix),
@@ -137,5 +149,8 @@ FUNCTIONS: dict[str, Function] = {
     "predict": _serve(_predict),
     "summary_text": _serve(_text),
     "second_level": _serve(_second_level),
+    "path_scores": _serve(_path_scores),
+    "response_curves": _serve(_response_curves),
+    "report": _serve(_report),
     "echo": lambda value: value,
 }

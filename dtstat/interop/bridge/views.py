@@ -12,9 +12,12 @@ import dtstat as dt
 from dtstat.estimation.efa.adequacy import KMO, BartlettTest
 from dtstat.interop.bridge.wire import RArray, matrix, named
 from dtstat.results.serialize import to_bytes
+from dtstat.structure import Barcode
 from dtstat.theory.margin import Margin
 
 View = dict[str, Any]
+
+_MOST_BARS = 40  # of a fit; a path has them all
 
 
 def view(result: object) -> Any:
@@ -51,7 +54,7 @@ def _dependence(one: dt.DependenceMatrix) -> View:
 
 
 def _fit(fit: dt.DTFit) -> View:
-    residuals, Phi = fit.residuals(), fit.factor_correlations
+    residuals, Phi, factors = fit.residuals(), fit.factor_correlations, fit.factors
     return {
         "class": "dt_fit",
         "structure": _structure(fit.structure),
@@ -68,7 +71,9 @@ def _fit(fit: dt.DTFit) -> View:
         "explanation": fit.explanation,
         "notes": _texts(fit.notes),
         "candidates": fit.candidates,
-        "factors": _joined(fit.factors, "core"),
+        "factors": _joined(factors, "core"),
+        "path": _steps(fit.path),
+        "barcode": _longest_bars(fit.path.barcode(), factors),
         "uncovered": fit.uncovered,
         "residuals": matrix(residuals),
         "fitted": matrix(residuals.rsub(fit.latent.R)),
@@ -85,6 +90,42 @@ def _fit(fit: dt.DTFit) -> View:
     }
 
 
+def _steps(path: dt.SolutionPath) -> pd.DataFrame:
+    """One row an interval of thresholds, by rising threshold; named as in the path's scores."""
+    pieces = [(low, high, one) for one in path.candidates for low, high in one.intervals]
+    pieces.sort(key=lambda piece: piece[0])
+    ends = np.array([piece[:2] for piece in pieces], dtype=float).reshape(-1, 2)
+    counts = [(one.n_factors, one.n_edges, one.n_covered) for _, _, one in pieces]
+    numbers = np.array(counts, dtype=np.int64).reshape(-1, 3)
+    columns = {"tau_low": ends[:, 0], "tau_high": ends[:, 1]}
+    names = ("n_factors", "n_loadings", "n_covered")
+    return pd.DataFrame(columns | {name: numbers[:, j] for j, name in enumerate(names)})
+
+
+def _longest_bars(barcode: Barcode, factors: pd.DataFrame) -> pd.DataFrame:
+    """List the longest-lived cliques, and those that factors are read off, however short-lived."""
+    names = np.array(barcode.item_names, dtype=object)
+    items = [tuple(names[members]) for members in barcode.members[:_MOST_BARS]]
+    births, deaths = list(barcode.births[:_MOST_BARS]), list(barcode.deaths[:_MOST_BARS])
+    read_off: dict[tuple[str, ...], list[str]] = {core: [] for core in items}
+    columns = (factors[name] for name in ("factor", "from", "to", "core"))
+    for name, birth, death, core in zip(*columns, strict=True):
+        if core and core not in read_off:
+            items.append(core)
+            births.append(birth)
+            deaths.append(death)
+        read_off.setdefault(core, []).append(name)
+    return pd.DataFrame(
+        {
+            "birth": np.array(births, dtype=float),
+            "death": np.array(deaths, dtype=float),
+            "size": np.array([len(core) for core in items], dtype=np.int64),
+            "items": [", ".join(core) for core in items],
+            "factor": [", ".join(read_off[core]) for core in items],
+        }
+    )
+
+
 def _sample(facts: Any) -> View:
     return {
         "n_given": facts.n_given,
@@ -99,6 +140,7 @@ def _path(path: dt.SolutionPath) -> View:
         "class": "dt_path",
         "candidates": path.to_frame(),
         "keys": [one.structure.to_keys() for one in path.candidates],
+        "steps": _steps(path),
         "barcode": path.barcode().to_frame(),
         "min_children": path.min_children,
         "thresholds": path.thresholds,

@@ -12,3 +12,11 @@ stored_fit <- function() readRDS(testthat::test_path("fixtures", "fit.rds"))
 nine <- function() dt_dataset("holzinger_swineford_9")
 
 across <- function(x) ask("echo", list(value = x))
+
+# Whatever asks Python fails here, also where Python is.
+without_python <- function(code) {
+  before <- the$bridge
+  the$bridge <- list(call = function(...) stop("Python was asked"))
+  on.exit(the$bridge <- before)
+  force(code)
+}

@@ -9,6 +9,7 @@ import pytest
 
 import dtstat as dt
 from dtstat.interop import r_bridge
+from dtstat.interop.bridge import views
 from dtstat.interop.bridge.functions import revived
 from dtstat.interop.bridge.wire import decode, encode
 
@@ -51,6 +52,44 @@ def test_a_saved_state_goes_on():
     expected = dt.fit(NINE).factor_scores(NINE, sd=True)
     pd.testing.assert_frame_equal(scores, expected, check_column_type=False)
     assert "3 factors behind 9 items" in ask("summary_text", state=state, cutoff=0.5)
+
+
+def test_a_fit_brings_its_path_and_its_longest_bars():
+    parts, fit = ask("fit", data=NINE), dt.fit(NINE)
+    scores = fit.path_scores()
+    steps = parts["path"]
+    np.testing.assert_array_equal(steps, scores[list(steps)])
+    bars, whole = parts["barcode"], fit.path.barcode().to_frame()
+    np.testing.assert_array_equal(bars[["birth", "death"]], whole[["birth", "death"]][:40])
+    assert list(bars["items"].str.replace(", ", " ")) == list(whole["items"][:40])
+    assert list(bars["size"]) == list(whole["size"][:40])
+    cores = {row["items"]: row["factor"] for row in bars.to_dict("records") if row["factor"]}
+    assert cores == {", ".join(core): name for name, core in fit.factors[["factor", "core"]].values}
+    state = parts["state"]
+    np.testing.assert_array_equal(ask("path_scores", state=state), scores)
+    curves = ask("response_curves", state=state)
+    assert list(curves) == ["item", "factor", "z", "value", "lower", "upper"]
+    np.testing.assert_array_equal(curves["value"], fit.response_curves()["value"])
+
+
+def test_bars_that_factors_are_read_off_are_brought_however_short(monkeypatch):
+    monkeypatch.setattr(views, "_MOST_BARS", 1)
+    bars, fit = ask("fit", data=NINE)["barcode"], dt.fit(NINE)
+    assert len(bars) == 3
+    assert sorted(bars["factor"]) == ["F1", "F2", "F3"]
+    seen = fit.factors.set_index("factor")
+    np.testing.assert_array_equal(bars["birth"], seen.loc[bars["factor"], "from"])
+    np.testing.assert_array_equal(bars["death"], seen.loc[bars["factor"], "to"])
+
+
+def test_steps_show_every_interval_of_a_structure_that_comes_back():
+    path = dt.solution_path(dt.load_dataset("holzinger_swineford_26"))
+    assert max(len(one.intervals) for one in path.candidates) > 1
+    steps = views.view(path)["steps"]
+    assert steps["tau_low"].is_monotonic_increasing
+    assert len(steps) == sum(len(one.intervals) for one in path.candidates)
+    for row in steps.to_dict("records"):
+        assert path.at(row["tau_low"]).n_factors == row["n_factors"]
 
 
 @pytest.mark.parametrize(

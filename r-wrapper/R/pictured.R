@@ -1,0 +1,85 @@
+# What pictures show and a fit does not keep: it takes seconds, or is much.
+
+#' Score the structures along the path
+#'
+#' What [dt_fit()] would have said of every structure that has one threshold for all factors. Up to
+#' a hundred structures are fitted, which takes seconds for 60 items.
+#'
+#' @param fit Result of [dt_fit()].
+#' @return A data frame, one row an interval of thresholds: `tau_low` (included), `tau_high`
+#'   (excluded), `n_factors`, `n_loadings`, `n_covered`, `margin`, and `ebic`, `bic`, `aic` of the
+#'   structure, completed as in the search; `NA` for short-lived ones if there are very many.
+#' @seealso `plot(fit, "path")`, [dt_path()]
+#' @export
+#' @examples
+#' if (dt_available()) {
+#'   scores <- dt_path_scores(dt_fit(dt_dataset("holzinger_swineford_9")))
+#'   scores[which.min(scores$ebic), ]
+#' }
+dt_path_scores <- function(fit) {
+  must_be(fit, "dt_fit", "fit", "dt_fit()")
+  without_nan(ask("path_scores", list(state = fit$state), call = match.call()))
+}
+
+#' How items answer to their factors
+#'
+#' Mean answers by the value of a factor, on the scale of the item. Fits with curves (the
+#' estimators "spline", "neural" and "variational") have estimated them; else items bend as their
+#' distributions do.
+#'
+#' @param fit Result of [dt_fit()] for answers; a matrix of dependence has none.
+#' @return A data frame: `item`, `factor`, `z` (value of the factor), `value` (mean answer there,
+#'   averaged over other factors of the item), `lower` and `upper` (95 % band, `NA` where none is
+#'   known).
+#' @seealso `plot(fit, "curves")`
+#' @export
+#' @examples
+#' if (dt_available()) {
+#'   head(dt_response_curves(dt_fit(dt_dataset("holzinger_swineford_9"))))
+#' }
+dt_response_curves <- function(fit) {
+  must_be(fit, "dt_fit", "fit", "dt_fit()")
+  if (!is.null(fit$curves)) return(fit$curves)
+  without_nan(ask("response_curves", list(state = fit$state), call = match.call()))
+}
+
+#' Write a page about a fit
+#'
+#' One file with the whole analysis, for a browser: a slider over all thresholds, loadings, curves,
+#' what else was possible and how far to trust it. It needs no network and can be sent to anybody.
+#'
+#' @param fit Result of [dt_fit()].
+#' @param file Where to write it. The folder must be there.
+#' @param diagnosis Result of [dt_diagnose()] with the data, for intervals; made without them if
+#'   omitted.
+#' @param stability Result of [dt_stability()], to be shown, too.
+#' @param title Head line; what was found if omitted.
+#' @param data The answers that were fitted: short for `diagnosis = dt_diagnose(fit, data)`.
+#' @param open Show it in a browser?
+#' @return The path of the file, invisibly.
+#' @export
+#' @examples
+#' if (dt_available()) {
+#'   fit <- dt_fit(dt_dataset("holzinger_swineford_9"))
+#'   dt_report(fit, tempfile(fileext = ".html"), open = FALSE)
+#' }
+dt_report <- function(fit, file = "report.html", diagnosis = NULL, stability = NULL,
+                      title = NULL, data = NULL, open = interactive()) {
+  must_be(fit, "dt_fit", "fit", "dt_fit()")
+  if (!is.null(diagnosis)) must_be(diagnosis, "dt_diagnosis", "diagnosis", "dt_diagnose()")
+  if (!is.null(stability)) must_be(stability, "dt_stability", "stability", "dt_stability()")
+  if (!(is.character(file) && length(file) == 1 && !is.na(file))) {
+    stop_input("`file` must be the path of a file.")
+  }
+  if (!dir.exists(dirname(file))) stop_input("There is no folder '", dirname(file), "'.")
+  if (is.null(diagnosis) && !is.null(data)) diagnosis <- dt_diagnose(fit, data)
+  arguments <- list(
+    state = fit$state,
+    # Absolute: Python keeps the folder it was started in, wherever R has gone since.
+    path = file.path(normalizePath(dirname(file)), basename(file)),
+    diagnosis = diagnosis, stability = stability, title = title
+  )
+  written <- ask("report", arguments, call = match.call())
+  if (isTRUE(open)) utils::browseURL(written)
+  invisible(written)
+}
