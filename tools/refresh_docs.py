@@ -54,8 +54,8 @@ def main() -> int:
 
 
 def vignettes() -> list[Path]:
-    """Return the files of the vignettes."""
-    return sorted(VIGNETTES.glob("*.md"))
+    """Return the files of the vignettes; their overview has no code."""
+    return sorted(page for page in VIGNETTES.glob("*.md") if page.name != "README.md")
 
 
 def refreshed(text: str) -> str:
