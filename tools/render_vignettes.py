@@ -51,7 +51,8 @@ def render_all(folder: Path) -> list[Path]:
 def render(source: Path, folder: Path) -> Path:
     """Write the page of one vignette, and the files that it links to."""
     page = folder / page_name(source)
-    page.write_text(linked(folded(to_html(source)), source, folder))
+    text = to_html(source, contents=page.name != "index.html")
+    page.write_text(linked(folded(text), source, folder))
     return page
 
 
@@ -60,7 +61,7 @@ def page_name(source: Path) -> str:
     return "index.html" if source.name == "README.md" else f"{source.stem}.html"
 
 
-def to_html(source: Path, contents: bool = True) -> str:
+def to_html(source: Path, contents: bool) -> str:
     """Return a Markdown file as a page with its figures within it."""
     title = TITLE.search(source.read_text())
     command = [
@@ -108,7 +109,10 @@ def destination(target: str, source: Path, folder: Path) -> str:
     if file.suffix == ".Rmd" and (page := page_of_r(file.stem)) is not None:
         copied, content = copied.with_suffix(".html"), page
     elif file.suffix == ".md":
-        copied, content = copied.with_suffix(".html"), unlinked(to_html(file, False)).encode()
+        copied, content = (
+            copied.with_suffix(".html"),
+            unlinked(to_html(file, contents=False)).encode(),
+        )
     else:
         copied, content = Path(f"{copied.name}.txt"), file.read_bytes()
     (folder / "files" / copied).write_bytes(content)
