@@ -90,7 +90,9 @@ def vignette(text: str, folder: Path) -> str:
         return shown + (f"\n```text\n{printed}\n```\n" if printed else "")
 
     os.environ.setdefault("MPLBACKEND", "Agg")
-    with contextlib.chdir(folder):
+    import matplotlib as mpl
+
+    with contextlib.chdir(folder), mpl.rc_context():  # no vignette sets the style of the next
         return CODE_AND_OUTPUT.sub(block, text)
 
 

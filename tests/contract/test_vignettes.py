@@ -65,7 +65,8 @@ def test_every_exercise_has_a_solution(page):
 
 def test_links_between_vignettes_lead_somewhere():
     for page in [*PAGES, ROOT / "vignettes" / "README.md"]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        prose = TOOL["CODE_AND_OUTPUT"].sub("", page.read_text())
+        for target in re.findall(r"\]\(([^)#:]+)\)", prose):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
