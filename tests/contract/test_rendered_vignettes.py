@@ -39,11 +39,17 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """All files of the rendered folder that are pages, by their path in it."""
+def folder(tmp_path_factory):
+    """The folder of the rendered pages."""
     require(shutil.which("pandoc") is not None, "pandoc")
-    folder = tmp_path_factory.mktemp("rendered")
-    TOOL["render_all"](folder)
+    rendered = tmp_path_factory.mktemp("rendered")
+    TOOL["render_all"](rendered)
+    return rendered
+
+
+@pytest.fixture(scope="module")
+def pages(folder):
+    """All pages of the folder, by their path in it."""
     return {str(file.relative_to(folder)): Page(file) for file in folder.rglob("*.html")}
 
 
@@ -53,8 +59,7 @@ def test_every_vignette_has_a_page_with_its_title(pages):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_links_lead_somewhere(pages, name, tmp_path_factory):
-    folder = max(tmp_path_factory.getbasetemp().glob("rendered*"))
+def test_links_lead_somewhere(folder, pages, name):
     for link in pages[name].links:
         file, _, place = link.partition("#")
         assert not file or (folder / file).is_file(), link
