@@ -7,7 +7,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.t
 ONE_CORE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench check docs r-package clean
+.PHONY: help setup demo test bench check docs vignettes r-package clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -40,6 +40,10 @@ docs: $(VENV)/.dev r-packages  ## run the examples of README and vignettes; refr
 	cd r-wrapper && Rscript -e 'roxygen2::roxygenise()'
 	$(ONE_CORE) $(PY) tools/refresh_docs.py
 	@sh tools/check_r.sh $(PY) build
+	$(PY) tools/render_vignettes.py
+
+vignettes: r-package  ## the vignettes as pages to read, in .build/vignettes
+	$(PY) tools/render_vignettes.py
 
 r-package: $(VENV)/.dev r-packages  ## the R package with its vignettes, in .build/r
 	@sh tools/check_r.sh $(PY) build

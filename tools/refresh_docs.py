@@ -54,8 +54,8 @@ def main() -> int:
 
 
 def vignettes() -> list[Path]:
-    """Return the files of the vignettes."""
-    return sorted(VIGNETTES.glob("*.md"))
+    """Return the files of the vignettes; their overview has no code."""
+    return sorted(page for page in VIGNETTES.glob("*.md") if page.name != "README.md")
 
 
 def refreshed(text: str) -> str:
@@ -90,7 +90,9 @@ def vignette(text: str, folder: Path) -> str:
         return shown + (f"\n```text\n{printed}\n```\n" if printed else "")
 
     os.environ.setdefault("MPLBACKEND", "Agg")
-    with contextlib.chdir(folder):
+    import matplotlib as mpl
+
+    with contextlib.chdir(folder), mpl.rc_context():  # no vignette sets the style of the next
         return CODE_AND_OUTPUT.sub(block, text)
 
 

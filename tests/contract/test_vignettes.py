@@ -47,6 +47,35 @@ def test_every_figure_is_shown(page):
     assert sorted(saved) == sorted(TOOL["figures"](text))
 
 
+def numbers(text, head, mark):
+    """The numbers that stand at the beginning of lines of a section."""
+    section = re.search(rf"^## {head}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    assert section, f"no section {head}"
+    return [int(n) for n in re.findall(mark, section[1], re.MULTILINE)]
+
+
+@pages()
+def test_every_exercise_has_a_solution(page):
+    text = page.read_text()
+    exercises = numbers(text, "Exercises", r"^(\d+)\. ")
+    assert 3 <= len(exercises) <= 5
+    assert exercises == list(range(1, len(exercises) + 1))
+    assert numbers(text, "Solutions", r"^\*\*(\d+)\.\*\* ") == exercises
+
+
+def test_links_between_vignettes_lead_somewhere():
+    for page in [*PAGES, ROOT / "vignettes" / "README.md"]:
+        prose = TOOL["CODE_AND_OUTPUT"].sub("", page.read_text())
+        for target in re.findall(r"\]\(([^)#:]+)\)", prose):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_overview_has_every_vignette():
+    overview = (ROOT / "vignettes" / "README.md").read_text()
+    for page in PAGES:
+        assert f"({page.name})" in overview
+
+
 def test_output_is_put_below_the_code(tmp_path):
     text = "```python\nx = 1\n```\n\nThen:\n\n```python\nprint(x + 1)\n```\n\n```text\n3\n```\n"
     fresh = TOOL["vignette"](text, tmp_path)
