@@ -22,6 +22,8 @@ given_type <- function(type, types) {
 
 dt_theme <- function(legend = "bottom") {
   ggplot2::theme_minimal(base_size = 10) + ggplot2::theme(
+    # Minimal is see-through: dark text would vanish in a dark viewer.
+    plot.background = ggplot2::element_rect(fill = "white", colour = NA),
     panel.grid.minor = ggplot2::element_blank(), plot.title.position = "plot",
     plot.subtitle = ggplot2::element_text(size = 8, colour = "grey30"),
     legend.position = legend, legend.title = ggplot2::element_text(size = 8),
