@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dtstat.arrays import BoolArray, FloatArray
+from dtstat.arrays import FloatArray
 from dtstat.dependence.rank import average_ranks
 
 _ORDER = 3
@@ -27,12 +27,24 @@ _MOST_ITEMS = 300
 
 @dataclass(frozen=True)
 class HiddenPair:
-    """A pair of items, its correlation after the best functions, and its rank correlation."""
+    """A pair of items that depend by more than ranks show.
+
+    Attributes
+    ----------
+    first, second
+        Numbers of the items.
+    any_correlation, rank_correlation
+        After the best functions of both, and as it is.
+    first_straight, second_straight
+        Shares of these functions that are the rank itself; 1 for a function that is not bent.
+    """
 
     first: int
     second: int
     any_correlation: float
     rank_correlation: float
+    first_straight: float = 1.0
+    second_straight: float = 1.0
 
     @property
     def excess(self) -> float:
@@ -70,25 +82,26 @@ def exceeding_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
     flat = F.transpose(0, 2, 1).reshape(p * _ORDER, -1)
     products = (flat @ flat.T).reshape(p, _ORDER, p, _ORDER).transpose(0, 2, 1, 3)
     C = products[i, j] / counts[i, j][:, None, None]
-    best = np.minimum(np.linalg.svd(C, compute_uv=False)[:, 0], 1.0)
+    U, S, Vt = np.linalg.svd(C)
+    best = np.minimum(S[:, 0], 1.0)
+    straight = U[:, 0, 0] ** 2, Vt[:, 0, 0] ** 2
     rank = np.abs(C[:, 0, 0])
     limit = _CHANCE + 2 * math.log(max(len(i) / _PAIRS, 1.0))
     found = counts[i, j] * (best**2 - rank**2) > limit
     order = np.flatnonzero(found)[np.argsort((rank - best)[found], kind="stable")]
-    return tuple(HiddenPair(int(i[k]), int(j[k]), float(best[k]), float(rank[k])) for k in order)
+    parts = (best, rank, *straight)
+    return tuple(HiddenPair(int(i[k]), int(j[k]), *(float(x[k]) for x in parts)) for k in order)
 
 
-def responsible_items(pairs: tuple[HiddenPair, ...], p: int) -> list[int]:
-    """Few items that take part in all pairs: the one with the most, and so on."""
-    graph: BoolArray = np.zeros((p, p), dtype=bool)
-    for pair in pairs:
-        graph[pair.first, pair.second] = graph[pair.second, pair.first] = True
-    named = []
-    while graph.any():
-        worst = int(graph.sum(axis=0).argmax())
-        named.append(worst)
-        graph[worst], graph[:, worst] = False, False
-    return sorted(named)
+def responsible_items(pairs: tuple[HiddenPair, ...]) -> list[int]:
+    """Items that turn: of every pair the one whose best function stays straight.
+
+    If x rises with a factor z and y with z², it is x that must be bent, into x², to meet y.
+    """
+    turning = {
+        pair.first if pair.first_straight > pair.second_straight else pair.second for pair in pairs
+    }
+    return sorted(turning)
 
 
 def _features(x: FloatArray) -> FloatArray:

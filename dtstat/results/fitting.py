@@ -137,17 +137,18 @@ def fit_items(items: ItemData, call: FitCall, work: Work) -> DTFit:
 
 
 def warn_of_hidden(items: ItemData, call: FitCall) -> tuple[str, ...]:
-    """Warn of dependence that the measure does not see, and return the warning.
+    """Warn of dependence that the measure or the estimator does not see; return the warning.
 
-    Curves of a given structure need no measure.
+    The copula compares structures by rank correlations, whatever they were read off. Curves of a
+    given structure need no measure.
     """
-    if call.measure not in BRIDGES or (call.search == GIVEN and call.estimator in NONLINEAR):
+    if call.estimator in NONLINEAR and (call.measure not in BRIDGES or call.search == GIVEN):
         return ()
     pairs = hidden_pairs(items.values)
     if not pairs:
         return ()
     first, names = pairs[0], items.names
-    blamed = listed([names[i] for i in responsible_items(pairs, len(names))])
+    blamed = listed([names[i] for i in responsible_items(pairs)])
     more = f" and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
     text = (
         f"Rank correlations miss how '{names[first.first]}' and '{names[first.second]}' depend "
