@@ -36,9 +36,10 @@ bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peer
 	$(ONE_CORE) $(PY) -m benchmarks.page
 	$(ONE_CORE) sh benchmarks/r_bridge.sh $(PY)
 
-docs: $(VENV)/.dev r-packages  ## run the examples of README and vignettes; refresh what they show
+docs: $(VENV)/.dev r-packages browser  ## run the examples of README and vignettes; refresh what they show
 	cd r-wrapper && Rscript -e 'roxygen2::roxygenise()'
 	$(ONE_CORE) $(PY) tools/refresh_docs.py
+	$(ONE_CORE) $(PY) tools/readme_pictures.py
 	@sh tools/check_r.sh $(PY) build
 	$(PY) tools/render_vignettes.py
 
