@@ -267,13 +267,14 @@ def test_the_call_makes_the_fit_again(fit, file, opened):
 # --- names that mean harm -----------------------------------------------------------------------
 
 
-def test_hostile_names_are_only_text(hostile, opened):
+def test_hostile_names_are_only_text(hostile, opened, explorer):
     fit, file = hostile
     page = opened(file)
     for k in range(tabs(page).count()):
         tabs(page).nth(k).click()
     tabs(page).nth(0).click()
     page.get_by_role("button", name="Show the chosen factors").click()
+    assert explorer(page).said.startswith("Chosen: ")
     for button in page.locator("table.factors button.item").all():
         button.focus()
     page.wait_for_timeout(100)

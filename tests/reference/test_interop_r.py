@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import require
+from requirement import require
 
 import dtstat as dt
 from dtstat.interop import r

@@ -81,7 +81,8 @@ def test_without_arguments_the_commands_are_listed():
     listed = CliRunner().invoke(app, []).output.split("Commands:\n")[1]
     names = [line.split()[0] for line in listed.splitlines()]
     assert names == [
-        *("fit", "path", "diagnose", "plan", "cfa", "simulate", "measures", "datasets", "study")
+        *("fit", "report", "path", "diagnose", "plan", "cfa"),
+        *("simulate", "measures", "datasets", "study"),
     ]
 
 
