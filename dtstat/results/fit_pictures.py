@@ -53,7 +53,8 @@ class FitPictures:
             "curves": how items answer to their factors (``items``, ``factors``: which; names).
             "residuals": what the model leaves of the correlations.
         ax
-            Axes to draw on; a new figure if None. Pictures of several panels divide them.
+            Axes to draw on; a new figure if None. Pictures of several panels divide them. A figure
+            made with ``layout="constrained"`` leaves room for names and legends.
         options
             Of the kind.
 

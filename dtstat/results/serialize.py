@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dtstat import checks
 from dtstat.errors import DTError, InputError
 
 FORMAT = "dtstat result"
@@ -99,6 +100,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> dt.load(file).n_obs
     301
     """
+    if not isinstance(path, str | os.PathLike):
+        raise checks.refusal("path", "the name of a file", path, "See the method save().")
     shown = os.fspath(path)
     try:
         content = Path(path).read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ WIDTH = 6.5  # inches: the text width of a page
 SMALL, NORMAL = 8.0, 9.0  # points
 LINE = 0.19  # inches that a line of small text needs
 LETTER = 0.075  # inches that a letter of small text takes at most, on average
+TITLE_LETTER = 0.085  # inches, of a title
 LONGEST_NAME = 24
 
 _MEASURES = {
@@ -165,8 +167,9 @@ def bare(ax: Axes) -> None:
 
 
 def titled(ax: Axes, title: str, x: str = "", y: str = "") -> None:
-    """Write title and axis labels."""
-    ax.set_title(title, fontsize=NORMAL + 1, loc="left")
+    """Write title and axis labels; a title too long for the axes takes two lines."""
+    letters = max(int(inches(ax)[0] / TITLE_LETTER), 12)
+    ax.set_title(textwrap.fill(title, letters), fontsize=NORMAL + 1, loc="left")
     ax.set_xlabel(x, fontsize=NORMAL)
     ax.set_ylabel(y, fontsize=NORMAL)
 

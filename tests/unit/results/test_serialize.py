@@ -237,3 +237,9 @@ def test_registering(monkeypatch):
         serialize.register(other)
     with pytest.raises(TypeError, match="int is no dataclass"):
         serialize.register(int)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"fit.dtstat"])
+def test_what_is_no_name_of_a_file_is_refused(path):
+    with pytest.raises(dt.InputError, match=r"`path` must be the name of a file; got"):
+        dt.load(path)
