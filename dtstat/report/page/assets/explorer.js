@@ -55,7 +55,7 @@ class Explorer {
     this.sameButton = make(
       "button",
       { type: "button", "aria-pressed": "false", onclick: () => this.#showChosen() },
-      "Show the chosen factors, each at its own threshold",
+      `Show the chosen factors${this.numbers.chosen ? ", attached items too" : ", each at its own threshold"}`,
     );
     const rule =
       "Two items are joined when their dependence exceeds the threshold. Groups that are all joined, with at least " +
