@@ -179,7 +179,8 @@ def fit(
     if isinstance(data, DependenceMatrix):
         return _fit_matrix(data, structure, n_obs, call, work)
     if n_obs is not None:
-        raise checks.refusal("n_obs", "left out with data", n_obs, "The rows are counted.")
+        advice = "The rows are counted. For a matrix: DependenceMatrix.from_matrix(matrix, n_obs)."
+        raise checks.refusal("n_obs", "left out with data", n_obs, advice)
     return _fit_items(data, structure, call, work)
 
 

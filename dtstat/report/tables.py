@@ -75,7 +75,7 @@ class Table:
         """HTML table, everything the user named escaped; no head if no column has a name."""
         rows = [_html_row("th", self.headers, self.alignment)] if any(self.headers) else []
         rows += [_html_row("td", row, self.alignment) for row in self.rows]
-        notes = [f"<p>{html.escape(note)}</p>" for note in self.notes]
+        notes = [f"<p>{html.escape(note)}</p>" for note in _sentences(self.notes)]
         caption = [f"<caption>{html.escape(self.title)}</caption>"] if self.title else []
         return "\n".join(["<table>", *caption, *rows, "</table>", *notes])
 
@@ -148,6 +148,17 @@ def latex_escape(text: str) -> str:
     't05\\_geninfo \\& more'
     """
     return re.sub(r"[&%$#_{}~^\\<>|]", lambda match: _LATEX[match.group()], text)
+
+
+def _sentences(lines: Sequence[str]) -> list[str]:
+    """Put together what was broken for the width of a terminal."""
+    whole: list[str] = []
+    for line in lines:
+        if whole and line[:1].islower() and not whole[-1].endswith("."):
+            whole[-1] += f" {line}"
+        else:
+            whole.append(line)
+    return whole
 
 
 def _cell(value: object, digits: int) -> str:

@@ -70,6 +70,7 @@ def _path_numbers(fit: DTFit) -> dict[str, Any]:
         "start": _start(fit, bars),
         "chosen": _chosen_interval(fit),
         "chosenCriterion": _chosen_criterion(fit, criterion),
+        "attach": fit.call.uncovered == "attach",
         "verdicts": _verdicts(fit),
     }
 
@@ -167,7 +168,7 @@ def _verdicts(fit: DTFit) -> list[str]:
 def _verdict(fit: DTFit, i: int, loadings: FloatArray, reasons: Mapping[str, str]) -> str:
     own = np.flatnonzero(fit.support[i])
     if not len(own):
-        return f"in no factor: {reasons[fit.item_names[i]]}."
+        return f"is in no factor: {reasons[fit.item_names[i]]}."
     text = " and ".join(f"{loadings[k]:.2f} on {fit.factor_names[k]}" for k in own)
     attached = "; attached: in no clique within the factor, but it loads on it most"
     return f"loads {text}{attached if fit.attached[i] else ''}."

@@ -243,3 +243,25 @@ def test_one_threshold_for_all_is_shaded_and_shown_first(opened, explorer, tmp_p
     shown = [set(np.array(fit.item_names)[core]) for core in cores]
     assert sets(explorer(page)) == shown
     assert page.locator("rect.chosen").count() == 2
+
+
+def test_cliques_within_a_chosen_factor_are_called_so(opened, explorer, tmp_path):
+    """Attached items make a factor much larger than the clique that it was read off."""
+    fit = dt.fit(dt.load_dataset("holzinger_swineford_26"), search="threshold")
+    page = opened(fit.report(tmp_path / "r.html"))
+    labels = [label for label, _ in explorer(page).factors if label != "none"]
+    assert labels == ["core of F1", "F2", "part of F3"]
+
+
+def test_in_the_chosen_structure_the_reasons_are_about_it(fit, file, opened, explorer):
+    page = opened(file)
+    page.get_by_role("button", name="Show the chosen factors").click()
+    page.get_by_role("button", name="t22_probreas*", exact=True).focus()
+    why = explorer(page).why
+    assert why.startswith("t22_probreas in the chosen structureIt loads")
+    core = fit.factors.set_index("factor").loc["F5"]
+    assert f"Outside the core of F5, which is seen from {core['from']:.3f}: " in why
+    strength = fit.dependence.to_frame().abs()["t22_probreas"]
+    lacking = strength[list(core["core"])]
+    lacking = lacking[lacking <= core["from"]].sort_values()
+    assert why.endswith(", ".join(f"{name} ({value:.3f})" for name, value in lacking.items()) + ".")

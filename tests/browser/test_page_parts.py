@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 import dtstat as dt
 
+OPEN = "#responses > div:not(.closed) > .curves"  # of the factor that is looked at
 HOSTILE = (
     "<script>window.hacked = 1</script>",
     "</script><img src=x onerror='window.hacked = 2'>",
@@ -214,16 +215,16 @@ def test_a_factor_shows_the_curves_of_its_items(curved, opened):
     page = opened(file)
     tabs(page).nth(2).click()
     page.get_by_role("group", name="Factor").get_by_role("button", name="F3").click()
-    names = page.locator(".curves .name").all_text_contents()
+    names = page.locator(f"{OPEN} .name").all_text_contents()
     assert names == list(fit.structure.children("F3"))
     curve = fit.response_curves().query("factor == 'F3' and item == @names[1]")
-    drawn = points(page, ".curves polyline", 1)
+    drawn = points(page, f"{OPEN} polyline", 1)
     heights = -(drawn[:, 1] - drawn[0, 1])
     values = curve["value"].to_numpy() - curve["value"].iloc[0]
     scale = heights[np.abs(values).argmax()] / values[np.abs(values).argmax()]
     assert scale > 0
     np.testing.assert_allclose(heights, values * scale, atol=0.12)  # tenths of a pixel
-    band = points(page, ".curves polygon", 1)
+    band = points(page, f"{OPEN} polygon", 1)
     assert len(band) == 2 * len(curve)
     lower = drawn[0, 1] - (curve["lower"].to_numpy() - curve["value"].iloc[0]) * scale
     np.testing.assert_allclose(band[: len(curve), 1], lower, atol=0.12)
@@ -235,7 +236,26 @@ def test_a_factor_of_the_table_leads_to_its_curves(fit, file, opened):
     page.locator("table.factors").get_by_role("button", name="F4", exact=True).click()
     assert visible(page) == ["panel-responses"]
     assert page.locator("#responses button[aria-pressed=true]").text_content() == "F4"
-    assert page.locator(".curves .name").count() == len(fit.structure.children("F4"))
+    assert page.locator(f"{OPEN} .name").count() == len(fit.structure.children("F4"))
+
+
+def test_paper_has_the_curves_of_all_factors_under_their_names(fit, file, opened):
+    page = opened(file)
+    page.emulate_media(media="print")
+    heads = page.locator("#responses h3")
+    assert heads.all_text_contents() == list(fit.factor_names)
+    assert all(head.is_visible() for head in heads.all())
+    assert page.locator(".curves svg:visible").count() == int(fit.support.sum())
+
+
+def test_a_factor_without_curves_is_no_link(opened, tmp_path):
+    r = dt.load_dataset("holzinger_swineford_9").corr()
+    fit = dt.fit(dt.DependenceMatrix.from_matrix(r, n_obs=301))
+    page = opened(fit.report(tmp_path / "r.html"))
+    page.get_by_role("button", name="Show the chosen factors").click()
+    page.wait_for_timeout(50)
+    assert page.locator("table.factors tbody th").first.text_content() == "F1"
+    assert page.locator("table.factors button.link").count() == 0
 
 
 # --- what the page says -------------------------------------------------------------------------

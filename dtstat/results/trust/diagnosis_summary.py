@@ -162,7 +162,7 @@ def _dropping_table(diagnosis: Diagnosis, max_rows: int) -> Table | None:
     if not rows:
         return None
     shown = pd.DataFrame(rows[:max_rows], columns=["item", "without it"])
-    return Table.from_frame(shown, "Items that a factor hangs on")
+    return Table.from_frame(shown, "Items without which a factor is lost or harder to see")
 
 
 def _outside_table(diagnosis: Diagnosis, max_rows: int) -> Table | None:
@@ -213,7 +213,7 @@ _HEADERS = {
     "core_lower": "lower",
     "core_upper": "upper",
     "bound": "missed",
-    "own": "attached",
+    "own": "its own",
     "missing_edges": "lacks edges to",
     "would_need": "all below",
 }

@@ -52,7 +52,8 @@ class PathChart {
 
   #said() {
     const most = Math.max(0, ...this.path.scores.map((row) => row.factors));
-    return `Number of factors, ${this.criterion} and barcode against the threshold; at most ${several(most, "factor")} at one threshold.`;
+    const what = `Number of factors, ${this.criterion} and barcode against the threshold`;
+    return `${what}; at most ${several(most, "factor")} at one threshold.`;
   }
 
   #label(text, y) {
@@ -91,7 +92,8 @@ class PathChart {
     const counts = this.path.scores.map((row) => row.factors);
     if (!counts.length) return null;
     const most = Math.max(...counts);
-    const marks = [this.#label(`number of factors (0 to ${most})`, 10), this.#steps(this.#withGaps(), (row) => row.factors, 18, 32, 0, most, "steps")];
+    const line = this.#steps(this.#withGaps(), (row) => row.factors, 18, 32, 0, most, "steps");
+    const marks = [this.#label(`number of factors (0 to ${most})`, 10), line];
     return { marks: [...this.#shade(54), ...marks], height: 58 };
   }
 
@@ -100,8 +102,8 @@ class PathChart {
     if (!values.length) return null;
     const [least, most] = [Math.min(...values), Math.max(...values)];
     const about = `${this.criterion} (${shown(least, 0)} to ${shown(most, 0)}, smaller is better)`;
-    const marks = [this.#label(about, 10), this.#steps(this.path.scores, (row) => row.criterion, 18, 32, least, most, "steps criterion")];
-    return { marks: [...this.#shade(54), ...marks], height: 58 };
+    const line = this.#steps(this.path.scores, (row) => row.criterion, 18, 32, least, most, "steps criterion");
+    return { marks: [...this.#shade(54), this.#label(about, 10), line], height: 58 };
   }
 
   /** The chosen interval of thresholds, if one threshold was chosen for all factors. */
@@ -117,13 +119,15 @@ class PathChart {
     const marks = bars.map(({ bar, factor }, row) => {
       const [left, right] = [this.#x(bar.birth), this.#x(bar.death)];
       const kind = factor < 0 ? "bar other" : "bar";
-      const mark = draw("rect", { x: left, y: 18 + row * 9, width: Math.max(right - left, 1), height: 6, class: kind });
+      const box = { x: left, y: 18 + row * 9, width: Math.max(right - left, 1), height: 6 };
+      const mark = draw("rect", { ...box, class: kind });
       if (factor >= 0) mark.style.fill = colourOf(factor);
       const name = factor < 0 ? "not chosen" : this.path.factors[factor].name;
-      mark.append(draw("title", {}, `${name}: ${bar.items.map((i) => this.path.items[i]).join(", ")}; ${shown(bar.birth, 3)} to ${shown(bar.death, 3)}`));
+      const items = bar.items.map((i) => this.path.items[i]).join(", ");
+      mark.append(draw("title", {}, `${name}: ${items}; ${shown(bar.birth, 3)} to ${shown(bar.death, 3)}`));
       return mark;
     });
-    const about = "barcode of factors (chosen ones in colour)";
+    const about = "barcode of factors (cores of the chosen ones in colour)";
     return { marks: [this.#label(about, 10), ...marks], height: 22 + bars.length * 9 };
   }
 

@@ -9,20 +9,26 @@ class CurvePanel {
     this.factors = numbers.factors;
     this.items = numbers.items;
     this.grid = numbers.grid;
-    this.pictures = make("div", { class: "curves" });
+    this.labels = tellingNames(numbers.items);
+    this.groups = this.factors.map((_, k) => this.#group(k));
     this.buttons = this.factors.map((factor, k) =>
       make("button", { type: "button", "aria-pressed": "false", onclick: () => this.show(k) }, swatch(k), factor.name),
     );
     const choices = make("div", { class: "choices", role: "group", "aria-label": "Factor" }, this.buttons);
-    document.getElementById("responses").append(choices, this.pictures);
+    document.getElementById("responses").append(choices, ...this.groups);
     this.show(0);
   }
 
-  /** Show the items of a factor. */
+  /** Show the items of a factor; on paper all are. */
   show(k) {
     this.buttons.forEach((button, other) => button.setAttribute("aria-pressed", String(other === k)));
+    this.groups.forEach((group, other) => group.classList.toggle("closed", other !== k));
+  }
+
+  #group(k) {
     const own = this.curves.filter((curve) => curve.factor === k);
-    this.pictures.replaceChildren(...own.map((curve) => this.#picture(curve, k)));
+    const pictures = own.map((curve) => this.#picture(curve, k));
+    return make("div", {}, make("h3", {}, this.factors[k].name), make("div", { class: "curves" }, pictures));
   }
 
   #picture(curve, k) {
@@ -37,16 +43,19 @@ class CurvePanel {
     const name = this.items[curve.item];
     const line = draw("polyline", { points: points(curve.value).join(" "), class: "curve" });
     line.style.stroke = colourOf(k);
-    const band = known ? [draw("polygon", { points: [...points(curve.lower), ...points(curve.upper).reverse()].join(" "), class: "band" })] : [];
-    band.forEach((one) => (one.style.fill = colourOf(k)));
-    const about = `${name} rises or falls with ${this.factors[k].name} from ${shown(curve.value[0])} to ${shown(curve.value[z.length - 1])}`;
+    const around = known ? [...points(curve.lower), ...points(curve.upper).reverse()] : [];
+    const band = draw("polygon", { points: around.join(" "), class: "band" });
+    band.style.fill = colourOf(k);
+    const [from, to] = [curve.value[0], curve.value[z.length - 1]].map((value) => shown(value));
+    const about = `${name}: from ${from} at the lowest ${this.factors[k].name} to ${to} at the highest`;
     return draw(
       "svg",
       { viewBox: `0 0 ${CURVE_WIDTH} ${CURVE_HEIGHT}`, role: "img", "aria-label": about },
-      ...band,
+      draw("title", {}, about),
+      band,
       draw("path", { d: `M${left},${top}V${CURVE_HEIGHT - bottom}H${CURVE_WIDTH - right}`, class: "axis" }),
       line,
-      draw("text", { x: left, y: 12, class: "name" }, shortened(name)),
+      draw("text", { x: left, y: 12, class: "name" }, shortened(this.labels[curve.item], 20)),
       draw("text", { x: left - 4, y: y(low), class: "tick end" }, shown(low, 1)),
       draw("text", { x: left - 4, y: y(high) + 8, class: "tick end" }, shown(high, 1)),
       ...[-2, 0, 2].map((value) => draw("text", { x: x(value), y: CURVE_HEIGHT - 8, class: "tick" }, shown(value, 0))),

@@ -52,9 +52,17 @@ class Explorer {
       this.now,
       this.slider,
     );
-    this.sameButton = make("button", { type: "button", "aria-pressed": "false", onclick: () => this.#showChosen() }, "Show the chosen factors, each at its own threshold");
+    this.sameButton = make(
+      "button",
+      { type: "button", "aria-pressed": "false", onclick: () => this.#showChosen() },
+      `Show the chosen factors${this.numbers.chosen ? ", attached items too" : ", each at its own threshold"}`,
+    );
+    const rule =
+      "Two items are joined when their dependence exceeds the threshold. Groups that are all joined, with at least " +
+      "one item joined to nothing else, light up.";
+    const scrolled = { class: "wide scrolled", role: "region", "aria-label": "Items by factor", tabindex: "0" };
     document.getElementById("explore").append(
-      make("p", { id: "keys", class: "hint" }, `Two items are joined when their dependence exceeds the threshold. Groups that are all joined, with at least one item joined to nothing else, light up. ${keys}`),
+      make("p", { id: "keys", class: "hint" }, `${rule} ${keys}`),
       steer,
       this.chart.place,
       this.path.factors.length ? make("p", {}, this.sameButton) : "",
@@ -62,7 +70,7 @@ class Explorer {
         "div",
         { class: "columns" },
         make("div", {}, this.graph.figure, this.why),
-        make("div", {}, this.readout, make("div", { class: "wide scrolled", role: "region", "aria-label": "Items by factor", tabindex: "0" }, this.table)),
+        make("div", {}, this.readout, make("div", scrolled, this.table)),
       ),
     );
   }
@@ -91,7 +99,13 @@ class Explorer {
   /** What is drawn: the cliques at the threshold, or the chosen factors. */
   #cliques() {
     if (this.mode === "chosen") {
-      return this.path.factors.map((factor, k) => ({ items: factor.items, factor: k, name: factor.name, from: factor.from ?? 0, unique: factor.unique, birth: factor.from, death: factor.to }));
+      return this.path.factors.map((factor, k) => ({
+        ...factor,
+        factor: k,
+        from: factor.from ?? 0,
+        birth: factor.from,
+        death: factor.to,
+      }));
     }
     return this.path.cliques(this.tau).map((bar) => ({ ...bar, ...this.path.named(bar.items), from: this.tau }));
   }
@@ -100,7 +114,8 @@ class Explorer {
     this.cliques = this.#cliques();
     const chosen = this.mode === "chosen";
     const covered = new Set(this.cliques.flatMap((clique) => clique.items)).size;
-    const found = `${several(this.cliques.length, "factor")} of ${covered} of ${several(this.path.items.length, "item")}`;
+    const all = several(this.path.items.length, "item");
+    const found = `${several(this.cliques.length, "factor")} of ${covered} of ${all}`;
     this.said = chosen ? `Chosen: ${found}.` : `At ${shown(this.tau, 3)}: ${found}.`;
     this.now.textContent = shown(this.tau, 3);
     this.now.dataset.exact = this.tau; // the slider itself keeps 15 digits
@@ -114,8 +129,17 @@ class Explorer {
 
   #paintItem() {
     const chosen = this.mode === "chosen";
-    this.graph.draw({ tau: this.tau, cliques: this.cliques, picked: this.picked, chords: !chosen, caption: this.said });
-    this.#paintWhy();
+    const near = this.picked === null ? [] : this.#joined(this.picked, chosen);
+    const { tau, cliques, picked, said } = this;
+    this.graph.draw({ tau, cliques, picked, near, chords: !chosen, caption: said });
+    this.#paintWhy(chosen);
+  }
+
+  /** Items joined to an item: above the threshold, or within its chosen factors above theirs. */
+  #joined(item, chosen) {
+    if (!chosen) return this.path.neighbours(item, this.tau);
+    const own = this.cliques.filter(({ items }) => items.includes(item));
+    return own.flatMap(({ items, from }) => this.path.neighbours(item, from).filter((j) => items.includes(j)));
   }
 
   #paintReadout(chosen) {
@@ -131,7 +155,8 @@ class Explorer {
         ];
     rows.push(["Margin", margin ? this.#marginText(margin) : "none: no factor at this threshold"]);
     rows.push([this.numbers.criterion, this.#criterionText(chosen)]);
-    this.readout.replaceChildren(...rows.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text))));
+    const row = ([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text));
+    this.readout.replaceChildren(...rows.map(row));
   }
 
   #marginText({ value, weakest, strongest }) {
@@ -146,9 +171,12 @@ class Explorer {
     const row = this.path.score(this.tau);
     if (!row) return "no factor at this threshold";
     if (row.criterion === null) return "not fitted: this structure holds over a sliver of the threshold";
-    const gap = best === null ? "" : this.#gapText(row.criterion - best);
+    const gap = best === null ? ", by the copula" : this.#gapText(row.criterion - best);
     const others = Object.entries(row.others).map(([name, value]) => `; ${name} ${shown(value, 1)}`);
-    return `${shown(row.criterion, 1)}${gap}${others.join("")}`;
+    const covered = new Set(this.cliques.flatMap((clique) => clique.items)).size;
+    const completed = this.numbers.attach && covered < this.path.items.length;
+    const how = completed ? ". With items of no factor attached to one where that pays." : "";
+    return `${shown(row.criterion, 1)}${gap}${others.join("")}${how}`;
   }
 
   #gapText(gap) {
@@ -160,14 +188,24 @@ class Explorer {
     const body = this.cliques.map((clique) => this.#row(clique));
     const inside = new Set(this.cliques.flatMap((clique) => clique.items));
     const rest = this.numbers.order.filter((i) => !inside.has(i));
-    if (rest.length) body.push(make("tr", {}, make("th", { scope: "row" }, "none"), make("td"), make("td", {}, this.#buttons(rest, new Set()))));
-    const head = ["factor", "thresholds", `items (${covered} in factors)`].map((name) => make("th", { scope: "col" }, name));
-    this.table.replaceChildren(make("caption", {}, this.said), make("thead", {}, make("tr", {}, head)), make("tbody", {}, body));
+    if (rest.length) {
+      const none = make("th", { scope: "row" }, "none");
+      body.push(make("tr", {}, none, make("td"), make("td", {}, this.#buttons(rest, new Set()))));
+    }
+    const range = this.mode === "chosen" ? "core seen at" : "thresholds";
+    const names = ["factor", range, `items (${covered} in factors)`];
+    const head = names.map((name) => make("th", { scope: "col" }, name));
+    this.table.replaceChildren(
+      make("caption", {}, this.said),
+      make("thead", {}, make("tr", {}, head)),
+      make("tbody", {}, body),
+    );
   }
 
   #row(clique) {
     const open = () => this.showFactor(clique.factor);
-    const name = clique.factor >= 0 ? make("button", { type: "button", class: "link", title: "Show how its items answer", onclick: open }, clique.name) : clique.name;
+    const link = { type: "button", class: "link", title: "Show how its items answer", onclick: open };
+    const name = clique.factor >= 0 && this.showFactor ? make("button", link, clique.name) : clique.name;
     const range = clique.birth === null ? "" : `${shown(clique.birth, 3)} to ${shown(clique.death, 3)}`;
     return make(
       "tr",
@@ -182,19 +220,28 @@ class Explorer {
     return items.map((i) => {
       const look = () => this.pick(i);
       const own = unique.has(i) ? "*" : "";
-      return make("button", { type: "button", class: "item", onpointerenter: look, onfocus: look, onclick: look }, `${this.path.items[i]}${own}`);
+      const events = { onpointerenter: look, onfocus: look, onclick: look };
+      return make("button", { type: "button", class: "item", ...events }, `${this.path.items[i]}${own}`);
     });
   }
 
-  #paintWhy() {
+  #paintWhy(chosen) {
     if (this.picked === null) {
-      this.why.replaceChildren(make("p", { class: "hint" }, "Point at an item, or go to it with the Tab key, to see its joins and why it is in or out of a factor. * the factor\u2019s own item."));
+      const hint =
+        "Point at an item, or go to it with the Tab key, to see its joins and why it is in or out of a factor. " +
+        "* the factor\u2019s own item.";
+      this.why.replaceChildren(make("p", { class: "hint" }, hint));
       return;
     }
     const i = this.picked;
-    const lines = reasons(this.path, i, this.tau, this.path.cliques(this.tau));
-    const heading = make("h3", {}, `${this.path.items[i]} at ${shown(this.tau, 3)}`);
-    const final = make("p", {}, `In the chosen structure: ${this.numbers.verdicts[i]}`);
-    this.why.replaceChildren(heading, ...lines.map((line) => make("p", {}, line)), final);
+    const verdict = this.numbers.verdicts[i];
+    const [where, lines] = chosen
+      ? ["in the chosen structure", [`It ${verdict}`, ...chosenReasons(this.path, i)]]
+      : [`at ${shown(this.tau, 3)}`, reasons(this.path, i, this.tau, this.cliques)];
+    if (!chosen && this.path.factors.length) lines.push(`In the chosen structure it ${verdict}`);
+    this.why.replaceChildren(
+      make("h3", {}, `${this.path.items[i]} ${where}`),
+      ...lines.map((line) => make("p", {}, line)),
+    );
   }
 }

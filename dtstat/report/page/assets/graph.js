@@ -23,20 +23,18 @@ class Graph {
   draw(state) {
     this.state = state;
     const size = this.#measure();
-    if (!size) return;
     const pen = this.canvas.getContext("2d");
     pen.setTransform(size.scale, 0, 0, size.scale, 0, 0);
     pen.clearRect(0, 0, size.side, size.side);
     const drawn = state.chords ? this.#chords(pen, state.tau) : 0;
     for (const clique of state.cliques) this.#clique(pen, clique, state);
-    if (state.picked !== null) this.#star(pen, state);
+    this.#star(pen, state);
     this.#items(pen, state);
     this.#say(state, drawn);
   }
 
   #measure() {
-    const side = Math.min(this.figure.clientWidth, 640);
-    if (!side) return null;
+    const side = Math.min(this.figure.clientWidth || 560, 640); // hidden: for the printer
     const scale = Math.min(window.devicePixelRatio || 1, 2);
     if (this.canvas.width !== Math.round(side * scale)) {
       this.canvas.width = this.canvas.height = Math.round(side * scale);
@@ -62,7 +60,7 @@ class Graph {
   #widest() {
     const pen = this.canvas.getContext("2d");
     pen.font = this.#letters(true);
-    return Math.max(...this.path.items.map((name) => pen.measureText(shortened(name)).width));
+    return Math.max(...this.path.labels.map((name) => pen.measureText(shortened(name)).width));
   }
 
   #letters(bold) {
@@ -135,9 +133,9 @@ class Graph {
     pen.globalAlpha = 1;
   }
 
-  #star(pen, { picked, tau }) {
+  #star(pen, { picked, near }) {
     pen.beginPath();
-    for (const j of this.path.neighbours(picked, tau)) {
+    for (const j of near) {
       pen.moveTo(...this.#point(picked));
       pen.lineTo(...this.#point(j));
     }
@@ -147,21 +145,35 @@ class Graph {
   }
 
   #items(pen, state) {
-    const factorOf = new Map();
-    for (const { items, factor } of state.cliques) for (const i of items) factorOf.set(i, factor);
-    const near = state.picked === null ? null : new Set([state.picked, ...this.path.neighbours(state.picked, state.tau)]);
+    const factorsOf = new Map(this.order.map((item) => [item, []]));
+    for (const { items, factor } of state.cliques) for (const i of items) factorsOf.get(i).push(factor);
+    const looking = state.picked !== null;
+    const wanted = new Set([state.picked, ...state.near]);
     const dot = Math.max(2, Math.min(5, this.font * 0.42));
     for (const item of this.order) {
-      pen.beginPath();
-      pen.arc(...this.#point(item), item === state.picked ? dot + 2 : dot, 0, 2 * Math.PI);
-      pen.fillStyle = factorOf.has(item) ? colourOf(factorOf.get(item)) : "#ffffff";
-      pen.strokeStyle = item === state.picked ? DARK : "#444444";
-      pen.lineWidth = item === state.picked ? 2 : 1;
-      pen.fill();
-      pen.stroke();
-      const wanted = near ? near.has(item) : false;
-      if (this.labelled || wanted) this.#label(pen, item, dot, near !== null && !wanted, item === state.picked);
+      this.#dot(pen, item, factorsOf.get(item), item === state.picked ? dot + 2 : dot, item === state.picked);
+      const faint = looking && !wanted.has(item);
+      if (this.labelled || wanted.has(item)) this.#label(pen, item, dot, faint, item === state.picked);
     }
+  }
+
+  /** An item: white, in the colour of its factor, or with a slice for each of several. */
+  #dot(pen, item, factors, radius, picked) {
+    const [x, y] = this.#point(item);
+    const slice = (2 * Math.PI) / Math.max(factors.length, 1);
+    pen.fillStyle = "#ffffff";
+    (factors.length ? factors : [null]).forEach((factor, k) => {
+      if (factor !== null) pen.fillStyle = colourOf(factor);
+      pen.beginPath();
+      pen.moveTo(x, y);
+      pen.arc(x, y, radius, k * slice, (k + 1) * slice);
+      pen.fill();
+    });
+    pen.beginPath();
+    pen.arc(x, y, radius, 0, 2 * Math.PI);
+    pen.strokeStyle = picked ? DARK : "#444444";
+    pen.lineWidth = picked ? 2 : 1;
+    pen.stroke();
   }
 
   #label(pen, item, dot, faint, bold) {
@@ -174,7 +186,7 @@ class Graph {
     pen.textBaseline = "middle";
     pen.font = this.#letters(bold);
     pen.fillStyle = faint ? "#8a8a8a" : DARK;
-    const name = this.path.items[item];
+    const name = this.path.labels[item];
     const text = this.labelled ? this.#shown(pen, name) : shortened(name, 12);
     pen.fillText(text, (left ? -1 : 1) * (dot + 4), 0);
     pen.restore();

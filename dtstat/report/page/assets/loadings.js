@@ -31,8 +31,13 @@ class LoadingTable {
     });
     document.getElementById("loadings").append(
       make("div", { class: "steer" }, make("label", { for: "cutoff" }, "Leave loadings blank below"), out, slider),
-      make("p", { class: "buttons" }, copyButton("Copy as CSV", () => this.csv()), copyButton("Copy as LaTeX", () => this.latex())),
-      make("div", { class: "wide", role: "region", "aria-label": "Loadings", tabindex: "0" }, this.table),
+      make(
+        "p",
+        { class: "buttons" },
+        copyButton("Copy as CSV", () => this.csv()),
+        copyButton("Copy as LaTeX", () => this.latex()),
+      ),
+      make("div", { class: "wide scrolled", role: "region", "aria-label": "Loadings", tabindex: "0" }, this.table),
     );
   }
 
@@ -76,7 +81,8 @@ class LoadingTable {
     const heads = this.columns.map((name, c) => {
       const sort = this.order.column !== c ? "none" : this.order.down ? "descending" : "ascending";
       const arrow = { none: "", ascending: " \u25b2", descending: " \u25bc" }[sort];
-      return make("th", { scope: "col", "aria-sort": sort }, make("button", { type: "button", class: "link", onclick: () => this.#sortBy(c) }, `${name}${arrow}`));
+      const button = { type: "button", class: "link", onclick: () => this.#sortBy(c) };
+      return make("th", { scope: "col", "aria-sort": sort }, make("button", button, `${name}${arrow}`));
     });
     const rows = this.cells().map((cells) =>
       make("tr", {}, cells.map((text, c) => (c === 0 ? make("th", { scope: "row" }, text) : this.#td(text, c)))),
@@ -100,10 +106,19 @@ class LoadingTable {
   }
 
   latex() {
-    const signs = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}" };
+    const signs = {
+      "\\": "\\textbackslash{}",
+      "~": "\\textasciitilde{}",
+      "^": "\\textasciicircum{}",
+      "<": "\\textless{}",
+      ">": "\\textgreater{}",
+      "|": "\\textbar{}",
+    };
     const escaped = (text) => text.replace(/[&%$#_{}~^\\<>|]/g, (sign) => signs[sign] ?? `\\${sign}`);
     const line = (row) => `${row.map(escaped).join(" & ")} \\\\`;
     const sides = this.columns.map((_, c) => (typeof this.rows[0]?.[c] === "string" ? "l" : "r")).join("");
-    return [`\\begin{tabular}{${sides}}`, "\\toprule", line(this.columns), "\\midrule", ...this.cells().map(line), "\\bottomrule", "\\end{tabular}", ""].join("\n");
+    const body = [line(this.columns), "\\midrule", ...this.cells().map(line)];
+    const table = [`\\begin{tabular}{${sides}}`, "\\toprule", ...body, "\\bottomrule", "\\end{tabular}", ""];
+    return table.join("\n");
   }
 }

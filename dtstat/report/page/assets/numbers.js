@@ -37,6 +37,21 @@ function firstAtLeast(values, x) {
   return low;
 }
 
+/** Length of the beginning that all texts share, up to a break between words. */
+function sharedStart(texts) {
+  const [first = "", ...others] = texts;
+  let length = 0;
+  while (length < first.length && others.every((text) => text[length] === first[length])) length++;
+  return Math.max(first.lastIndexOf(" ", length), first.lastIndexOf("_", length)) + 1;
+}
+
+/** Names for where room is short: without the beginning they share, if shortening makes them the same. */
+function tellingNames(names) {
+  if (new Set(names.map((name) => shortened(name))).size === names.length) return names;
+  const start = sharedStart(names);
+  return start ? names.map((name) => `\u2026${name.slice(start)}`) : names;
+}
+
 const shortened = (name, most = 24) =>
   name.length <= most
     ? name

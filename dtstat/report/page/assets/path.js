@@ -13,6 +13,7 @@ function byFirstItems(a, b) {
 class Path {
   constructor(numbers) {
     this.items = numbers.items;
+    this.labels = tellingNames(numbers.items);
     this.measure = numbers.measure;
     this.bars = numbers.bars;
     this.scores = numbers.scores;
@@ -114,11 +115,21 @@ class Path {
     return best;
   }
 
-  /** Name of a clique after the chosen factor it is, or is most like. */
+  #listed(items, most = 4) {
+    const named = items.slice(0, most).map((i) => this.items[i]).join(", ");
+    return items.length > most ? `${named} and ${items.length - most} more` : named;
+  }
+
+  /** The chosen factor a set of items is, lies in or is like: its number, a label, words for a sentence. */
   named(items) {
-    const { factor, share } = this.likeness(items);
-    if (share === 1) return { factor, name: this.factors[factor].name };
-    if (share >= 0.5) return { factor, name: `like ${this.factors[factor].name}` };
-    return { factor: -1, name: "not chosen" };
+    const core = this.factors.findIndex((one) => one.core >= 0 && this.bars[one.core].items.join() === items.join());
+    const { factor, share } = core < 0 ? this.likeness(items) : { factor: core, share: 0 };
+    const other = { factor: -1, name: "not chosen", words: `the group of ${this.#listed(items)}` };
+    if (factor < 0) return other;
+    const { name, items: all } = this.factors[factor];
+    if (items.join() === all.join()) return { factor, name, words: name };
+    if (core >= 0) return { factor, name: `core of ${name}`, words: `the core of ${name}` };
+    if (items.every((i) => all.includes(i))) return { factor, name: `part of ${name}`, words: `a part of ${name}` };
+    return share >= 0.5 ? { factor, name: `like ${name}`, words: `a group like ${name}` } : other;
   }
 }
