@@ -88,18 +88,29 @@ def unknown(name: str, wanted: str, value: object, known: Iterable[str]) -> Inpu
 
 def writable(path: str | os.PathLike[str]) -> Path:
     """Return the file to write; refuse, before any work is done, one that cannot be written."""
+    if not isinstance(path, str | os.PathLike):
+        raise refusal("path", "the name of a file", path, 'Give one such as "report.html".')
     file = Path(path)
-    if not file.parent.is_dir():
-        raise _not_written(file, f"there is no folder '{file.parent}'.")
-    if file.is_dir():
-        raise _not_written(file, "it is a folder. Name a file in it.")
-    if not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise _not_written(file, "permission denied. Choose another folder.")
+    try:
+        why = _obstacle(file)
+    except OSError as error:  # such as a name that is too long
+        why = f"{error.strerror or error}. Choose another name."
+    if why:
+        raise InputError(f"Cannot write '{file}': {why}", "path")
     return file
 
 
-def _not_written(file: Path, why: str) -> InputError:
-    return InputError(f"Cannot write '{file}': {why}", "path")
+def _obstacle(file: Path) -> str:
+    """Say what is in the way of writing a file; "" if nothing is."""
+    if "\0" in os.fspath(file):  # of such a name the system says that it is not there
+        return "it has a null byte in its name."
+    if not file.parent.is_dir():
+        return f"there is no folder '{file.parent}'."
+    if file.is_dir():
+        return "it is a folder. Name a file in it."
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        return "permission denied. Choose another folder."
+    return ""
 
 
 def refusal(name: str, wanted: str, value: object, advice: str) -> InputError:

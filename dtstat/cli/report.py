@@ -15,9 +15,25 @@ from dtstat.cli.output import check_writable
 from dtstat.errors import InputError
 
 _SAVED = ".dtstat"
+# What a result that was saved has settled.
+_OF_ANSWERS = (
+    "matrix",
+    "n_obs",
+    "measure",
+    "search",
+    "estimator",
+    "criterion",
+    "min_children",
+    "missing",
+    "columns",
+    "missing_codes",
+    "resamples",
+    "stability",
+)
 
 
 def report(
+    context: typer.Context,
     file: Annotated[
         str,
         typer.Argument(
@@ -77,11 +93,11 @@ def report(
     page = output or Path(f"{Path(file).stem}_report.html")
     check_writable(page)
     if Path(file).suffix == _SAVED:
-        given = {"--matrix": matrix, "--n-obs": n_obs, "--measure": measure, "--missing": missing}
-        given |= {"--columns": columns, "--missing-codes": missing_codes, "--stability": stability}
-        fit, diagnosis = _saved(file, [option for option, value in given.items() if value])
+        fit, diagnosis = _saved(file, context)
         stable = None
     else:
+        if matrix and stability:
+            raise InputError("--stability finds factors in answers; leave out --matrix.")
         data = options.answers_or_matrix(
             file,
             matrix=matrix,
@@ -108,9 +124,12 @@ def report(
     typer.echo(f"{fit.explanation}\nWrote {page}; open it in a browser.")
 
 
-def _saved(file: str, given: list[str]) -> tuple[dtstat.DTFit, dtstat.Diagnosis | None]:
-    if given:
-        raise InputError(f"{given[0]} is about answers, and '{file}' is a result. Leave it out.")
+def _saved(file: str, context: typer.Context) -> tuple[dtstat.DTFit, dtstat.Diagnosis | None]:
+    for name in _OF_ANSWERS:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            option = "--" + name.replace("_", "-")
+            raise InputError(f"{option} is about answers, and '{file}' is a result. Leave it out.")
     result = dtstat.load(file)
     if isinstance(result, dtstat.Diagnosis):
         return result.fit, result
@@ -138,9 +157,7 @@ def _stability(
     seed: int | None,
     jobs: int,
 ) -> dtstat.Stability | None:
-    if not resamples:
+    if not resamples or not isinstance(data, pd.DataFrame):
         return None
-    if not isinstance(data, pd.DataFrame):
-        raise InputError("--stability finds factors in answers; leave out --matrix.")
     bar = sys.stderr.isatty()
     return dtstat.stability(data, resamples, fit, seed=seed, n_jobs=jobs, progress=bar)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import keyword
 from typing import TYPE_CHECKING
 
+from dtstat.dependence.registry import REGISTRY
 from dtstat.selection.choose import GIVEN
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ _OPTIONS = (
     "finalists",
     "seed",
 )
+_BESIDE_PRESET = ("refine", "missing", "finalists", "seed")  # what a preset leaves open
 
 
 class _Name(str):
@@ -28,43 +31,65 @@ class _Name(str):
 
 def python_code(fit: DTFit) -> str:
     """Return the call in Python, every argument written out."""
-    arguments = [f"    {name}={_literal(value)}," for name, value in _arguments(fit).items()]
+    found = _arguments(fit)
+    if fit.sample is None:
+        del found["measure"]  # the matrix knows
+    arguments = [f"    {name}={_literal(value)}," for name, value in found.items()]
     return "\n".join(["import dtstat as dt", "", "fit = dt.fit(", "    data,", *arguments, ")"])
 
 
 def r_code(fit: DTFit) -> str:
-    """Return the call in R."""
+    """Return the call in R; a matrix of R's own does not know its measure."""
     written = [f"  {name} = {_literal(value, True)}" for name, value in _arguments(fit).items()]
     return "library(dtstat)\n\nfit <- dt_fit(\n  data,\n" + ",\n".join(written) + "\n)"
 
 
 def _arguments(fit: DTFit) -> dict[str, object]:
     call = fit.call
+    found: dict[str, object] = {"measure": _measure(fit)}
     if call.preset is not None:
-        return {"preset": call.preset, "missing": call.missing, "seed": call.seed}
-    found: dict[str, object] = {"measure": call.measure}
+        return {"preset": call.preset} | found | _known(fit, _BESIDE_PRESET)
     if call.search == GIVEN:
         found["structure"] = _Name("structure")
     else:
         found["search"] = call.search
     if call.search == "threshold":
-        found["thresholds"] = _thresholds(call.thresholds)
-    options = {name: getattr(call, name) for name in _OPTIONS}
-    if fit.sample is None:  # a matrix knows its measure, and has no answers that may be missing
-        del found["measure"], options["missing"]
-        found["n_obs"] = fit.n_obs
-    return found | {name: value for name, value in options.items() if value is not None}
+        found["thresholds"] = _thresholds(fit)
+    options = _known(fit, _OPTIONS)
+    if fit.sample is None:  # a matrix has no answers that may be missing
+        del options["missing"]
+        if fit.n_typical == fit.n_obs:  # else it has counts of its own, for each pair
+            found["n_obs"] = fit.n_obs
+    return found | options
 
 
-def _thresholds(text: str) -> object:
-    if text == "exact":
-        return text
-    return int(text) if text.isdigit() else _Name("thresholds")
+def _known(fit: DTFit, names: tuple[str, ...]) -> dict[str, object]:
+    values = {name: getattr(fit.call, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _measure(fit: DTFit) -> object:
+    """Return the name of the measure; a function of the user's is named as code."""
+    name = fit.call.measure
+    if name in REGISTRY or fit.sample is None:
+        return name
+    plain = name.isidentifier() and not keyword.iskeyword(name)
+    return _Name(name if plain else "measure")
+
+
+def _thresholds(fit: DTFit) -> object:
+    if fit.grid is None:
+        return "exact"
+    text = fit.call.thresholds
+    return int(text) if text.isdigit() else tuple(fit.grid.tolist())
 
 
 def _literal(value: object, in_r: bool = False) -> str:
     if isinstance(value, bool):
         return str(value).upper() if in_r else str(value)
+    if isinstance(value, tuple):
+        listed = ", ".join(map(repr, value))
+        return f"c({listed})" if in_r else f"[{listed}]"
     if isinstance(value, _Name) or not isinstance(value, str):
         return str(value)
     return f'"{value}"'

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _LOADINGS = "Standardized loadings (pattern matrix)"
 _ROWS = 30  # a table
+_ROUNDING = 1e-6  # of a dependence that was computed twice
 
 
 def fit_page(
@@ -47,7 +48,7 @@ def fit_page(
         *((_loadings(fit),) if d else ()),
         *((_responses(fit),) if has_curves(fit) else ()),
         _choice(fit),
-        *((_trust(fit, diagnosis, stability),) if d else ()),
+        *((_trust(fit, diagnosis, stability),) if d or stability is not None else ()),
         _reproduce(fit),
     )
     return Page(title or f"{found} behind {p} items", _facts(fit), sections, page_numbers(fit))
@@ -55,20 +56,26 @@ def fit_page(
 
 def check_parts(fit: DTFit, diagnosis: object, stability: object) -> None:
     """Refuse results that are not about this fit."""
-    for name, kind, part in (
-        ("diagnosis", Diagnosis, diagnosis),
-        ("stability", Stability, stability),
+    for name, kind, maker, part in (
+        ("diagnosis", Diagnosis, "diagnose", diagnosis),
+        ("stability", Stability, "stability", stability),
     ):
         if part is None:
             continue
         if not isinstance(part, kind):
-            what = f"a result of dtstat.{name}()"
+            what = f"a result of dtstat.{maker}()"
             raise checks.refusal(name, what, part, "Leave it out for a page without it.")
-        same = part.fit.item_names == fit.item_names and np.array_equal(
-            part.fit.support, fit.support
-        )
-        if not same:
+        if not _same(part.fit, fit):
             raise InputError(f"`{name}` is about another fit. Make it from this one.", name)
+
+
+def _same(one: DTFit, other: DTFit) -> bool:
+    """Whether two fits are to the same answers, and have the same structure."""
+    return (
+        one.item_names == other.item_names
+        and np.array_equal(one.support, other.support)
+        and np.allclose(one.dependence.values, other.dependence.values, rtol=0, atol=_ROUNDING)
+    )
 
 
 def _facts(fit: DTFit) -> tuple[tuple[str, str], ...]:
@@ -117,9 +124,13 @@ def _responses(fit: DTFit) -> Section:
         else "The estimator '" + fit.call.estimator + "' has no bands."
     )
     if fit.nonlinear is None:
-        bands = (
-            "By the model, every item rises or falls all the way, bent by its margin alone. To let "
-            "the data bend the curves, and for bands, fit with estimator='spline'."
+        shape = (
+            "By the model, every item answers along a straight line."
+            if fit.call.estimator == "linear"
+            else "By the model, every item rises or falls all the way, bent by its margin alone."
+        )
+        bands = shape + (
+            " To let the data bend the curves, and for bands, fit with estimator='spline'."
         )
     return Section("responses", "Responses", (how, bands), widget=True)
 
@@ -136,9 +147,9 @@ def _choice(fit: DTFit) -> Section:
 
 
 def _trust(fit: DTFit, diagnosis: Diagnosis | None, stability: Stability | None) -> Section:
-    if diagnosis is None:
+    if diagnosis is None and fit.n_factors:
         diagnosis = Diagnosis(fit, *implied_dependence(fit), None)
-    parts: list[Summary] = [diagnosis.summary(_ROWS)]
+    parts: list[Summary] = [] if diagnosis is None else [diagnosis.summary(_ROWS)]
     parts += [] if stability is None else [stability.summary(_ROWS)]
     facts = [_fact_table(part) for part in parts]
     tables = [

@@ -112,7 +112,7 @@ class FitPictures:
         Raises
         ------
         InputError
-            If the file cannot be written, or a result is of another fit.
+            If the file cannot be written, a result is of another fit, or the title is no text.
 
         Notes
         -----
@@ -125,4 +125,6 @@ class FitPictures:
         fit = cast("DTFit", self)
         target = checks.writable(path)
         check_parts(fit, diagnosis, stability)
+        if title is not None and not isinstance(title, str):
+            raise checks.refusal("title", "a text", title, "Leave it out to say what was found.")
         return write_page(fit_page(fit, diagnosis, stability, title), target)

@@ -110,7 +110,7 @@ def write_page(page: Page, target: Path) -> Path:
         If the file cannot be written.
     """
     try:
-        target.write_text(page.to_html(), encoding="utf-8", errors="replace")
+        target.write_text(page.to_html(), encoding="utf-8", errors="replace", newline="\n")
     except OSError as error:
         raise InputError(f"Cannot write '{target}': {error.strerror or error}.", "path") from None
     return target
