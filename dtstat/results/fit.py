@@ -216,10 +216,10 @@ class DTFit(FitPictures):
         """One row a factor: thresholds from and to, persistence, n_items, n_unique, core.
 
         The core is the clique of the barcode that the factor is read off: the factor itself if
-        it is one, else the longest-lived within it. A factor that was merged or trimmed may have
-        none: its thresholds are NaN then.
+        it is one, else the longest-lived within it (with one threshold for all: seen there). A
+        factor that was merged or trimmed may have none: its thresholds are NaN then.
         """
-        return frames.factor_frame(self.path.barcode(), self.structure)
+        return frames.factor_frame(self)
 
     @property
     def uncovered(self) -> pd.DataFrame:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import keyword
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dtstat.dependence.registry import REGISTRY
@@ -35,13 +37,35 @@ def python_code(fit: DTFit) -> str:
     if fit.sample is None:
         del found["measure"]  # the matrix knows
     arguments = [f"    {name}={_literal(value)}," for name, value in found.items()]
-    return "\n".join(["import dtstat as dt", "", "fit = dt.fit(", "    data,", *arguments, ")"])
+    given = [f"structure = {_structure(fit)}"] if fit.call.search == GIVEN else []
+    return "\n".join(
+        ["import dtstat as dt", "", *given, "fit = dt.fit(", "    data,", *arguments, ")"]
+    )
 
 
 def r_code(fit: DTFit) -> str:
     """Return the call in R; a matrix of R's own does not know its measure."""
     written = [f"  {name} = {_literal(value, True)}" for name, value in _arguments(fit).items()]
-    return "library(dtstat)\n\nfit <- dt_fit(\n  data,\n" + ",\n".join(written) + "\n)"
+    given = f"structure <- {_structure_in_r(fit)}\n" if fit.call.search == GIVEN else ""
+    arguments = ",\n".join(written)
+    return f"library(dtstat)\n\n{given}fit <- dt_fit(\n  data,\n{arguments}\n)"
+
+
+def _structure(fit: DTFit) -> str:
+    """Return code for a structure that was given; items of no factor are named besides."""
+    items = f", {list(fit.item_names)!r}" if fit.structure.uncovered else ""
+    return f"dt.Structure.from_keys({fit.structure.to_keys()!r}{items})"
+
+
+def _structure_in_r(fit: DTFit) -> str:
+    def vector(names: Iterable[str]) -> str:
+        # JSON writes texts as R reads them.
+        return f"c({', '.join(json.dumps(name, ensure_ascii=False) for name in names)})"
+
+    keys = fit.structure.to_keys().items()
+    listed = [f"{json.dumps(k, ensure_ascii=False)} = {vector(names)}" for k, names in keys]
+    items = f", {vector(fit.item_names)}" if fit.structure.uncovered else ""
+    return f"dt_structure(list({', '.join(listed)}){items})"
 
 
 def _arguments(fit: DTFit) -> dict[str, object]:

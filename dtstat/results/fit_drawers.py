@@ -70,9 +70,8 @@ def draw_path(fit: DTFit, ax: Any) -> Any:
 
 def draw_barcode(fit: DTFit, ax: Any, max_bars: int = 30) -> Any:
     """Draw the longest-lived cliques, those the factors are read off dark."""
-    bars = fit.path.barcode()
     factors: dict[int, list[str]] = {}
-    for name, bar in zip(fit.factor_names, frames.core_bars(bars, fit.support), strict=True):
+    for name, bar in zip(fit.factor_names, frames.factor_cores(fit), strict=True):
         if bar is not None:
             factors.setdefault(bar, []).append(name)
     named = {bar: ", ".join(own) for bar, own in factors.items()}

@@ -12,7 +12,7 @@ from dtstat.arrays import BoolArray, FloatArray
 from dtstat.selection.choose import GIVEN, Contender
 from dtstat.selection.criteria import HELD_OUT, least_loading
 from dtstat.selection.search import threshold_origin
-from dtstat.structure import Barcode, Candidate, Structure
+from dtstat.structure import Barcode, Candidate
 from dtstat.structure.attach import implied_loadings
 
 if TYPE_CHECKING:
@@ -57,10 +57,11 @@ def contender_frame(contenders: Sequence[Contender]) -> pd.DataFrame:
     )
 
 
-def factor_frame(barcode: Barcode, structure: Structure) -> pd.DataFrame:
+def factor_frame(fit: DTFit) -> pd.DataFrame:
     """One row a factor, with the clique it is read off."""
     rows: list[tuple[object, ...]] = []
-    for k, core in enumerate(core_bars(barcode, structure.support)):
+    barcode, structure = fit.path.barcode(), fit.structure
+    for k, core in enumerate(factor_cores(fit)):
         name = structure.factor_names[k]
         sizes = int(structure.support[:, k].sum()), len(structure.unique_children(k))
         if core is None:
@@ -72,12 +73,35 @@ def factor_frame(barcode: Barcode, structure: Structure) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def core_bars(barcode: Barcode, support: BoolArray) -> list[int | None]:
-    """Return for each factor the bar that it is, or the longest-lived within; None without one."""
+def factor_cores(fit: DTFit) -> list[int | None]:
+    """Return for each factor the bar it is read off; with one threshold for all, one seen there."""
+    barcode = fit.path.barcode()
+    cores = core_bars(barcode, fit.support)
+    chosen = chosen_candidate(fit) if fit.call.search == "threshold" else None
+    if chosen is None:
+        return cores
+    there = core_bars(barcode, fit.support, barcode.alive(chosen.tau_low))
+    return [old if new is None else new for new, old in zip(there, cores, strict=True)]
+
+
+def core_bars(
+    barcode: Barcode, support: BoolArray, among: BoolArray | None = None
+) -> list[int | None]:
+    """Return for each factor the bar that it is, or the longest-lived within; None without one.
+
+    Parameters
+    ----------
+    barcode, support
+        All bars, and the (p, d) factors.
+    among
+        (m,) bars to choose from; all if omitted.
+    """
     if not len(barcode):
         return [None] * support.shape[1]
     common = barcode.members.astype(np.float32) @ support.astype(np.float32)
     within = common == barcode.sizes[:, None]
+    if among is not None:
+        within &= among[:, None]
     same = within & (barcode.sizes[:, None] == support.sum(axis=0))
     first = np.where(same.any(axis=0), same.argmax(axis=0), within.argmax(axis=0))
     return [int(b) if found else None for b, found in zip(first, within.any(axis=0), strict=True)]

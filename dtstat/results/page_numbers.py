@@ -106,7 +106,7 @@ def _scores(scores: pd.DataFrame, criterion: str) -> list[dict[str, Any]]:
 def _factors(fit: DTFit) -> list[dict[str, Any]]:
     bars, alone = fit.path.barcode(), fit.support.sum(axis=1) == 1
     found = []
-    for k, core in enumerate(frames.core_bars(bars, fit.support)):
+    for k, core in enumerate(frames.factor_cores(fit)):
         items, name = fit.support[:, k], fit.factor_names[k]
         found.append(
             {

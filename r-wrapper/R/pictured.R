@@ -80,6 +80,6 @@ dt_report <- function(fit, file = "report.html", diagnosis = NULL, stability = N
     diagnosis = diagnosis, stability = stability, title = title
   )
   written <- ask("report", arguments, call = match.call())
-  if (isTRUE(open)) utils::browseURL(written)
+  if (isTRUE(open)) utils::browseURL(written) else message("Wrote ", file)
   invisible(written)
 }

@@ -139,3 +139,23 @@ def test_a_preset_says_the_rest_but_not_what_it_leaves_open(call, expected):
     found = arguments(python_code(fit))
     assert found == {"missing": "'pairwise'", "refine": "False", **expected}
     assert_r(r_code(fit), list(found))
+
+
+def test_a_given_structure_is_written_out():
+    data = dt.load_dataset("holzinger_swineford_9").rename(columns={"x2": 'it\'s "2"'})
+    keys = {"a": ["x1", 'it\'s "2"', "x3"], "b b": ["x4", "x5", "x6"]}
+    fit = dt.fit(data, structure=dt.Structure.from_keys(keys, list(data.columns)))
+    names = {"data": data}
+    exec(python_code(fit), names)
+    assert names["fit"].structure == fit.structure
+    assert names["fit"].factor_names == ("a", "b b")
+    text = r_code(fit)
+    assert """list("a" = c("x1", "it's \\"2\\"", "x3"), "b b" = c(""" in text
+    assert text.count('"x9"') == 1  # an item of no factor, among the names of all
+
+
+def test_one_threshold_for_all_has_cores_seen_there():
+    fit = dt.fit(dt.load_dataset("holzinger_swineford_26"), search="threshold")
+    origin = float(fit.contenders[0].origin.removeprefix("threshold "))
+    assert (fit.factors["from"] <= origin + 0.0005).all()
+    assert (origin < fit.factors["to"]).all()

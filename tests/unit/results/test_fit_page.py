@@ -139,7 +139,11 @@ def test_the_choice_names_the_criterion_of_the_explorer():
 def test_the_call_is_there_to_reproduce(name):
     fit, part = known(name), section(page(name), "reproduce")
     texts = dict(part.texts)
-    assert texts["Python"].startswith("import dtstat as dt\n\nfit = dt.fit(\n    data,\n")
+    assert texts["Python"].startswith("import dtstat as dt\n\n")
+    assert "fit = dt.fit(\n    data,\n" in texts["Python"]
+    given = fit.call.search == "given"
+    assert ("structure = dt.Structure.from_keys({" in texts["Python"]) == given
+    assert ("structure <- dt_structure(list(" in texts["R"]) == given
     assert "dt_fit(" in texts["R"]
     assert texts["In short"] in fit.summary().head[1]
     assert ("Model in lavaan's syntax" in texts) == bool(fit.n_factors)

@@ -111,7 +111,7 @@ def test_every_item_has_a_verdict(name):
             assert text.startswith(f"loads {on}")
         else:
             reason = fit.uncovered.set_index("item").loc[item, "reason"]
-            assert text == f"in no factor: {reason}."
+            assert text == f"is in no factor: {reason}."
         assert ("attached" in text) == (item in fit.attached_items)
 
 
@@ -215,9 +215,9 @@ def test_too_many_items_are_not_drawn(monkeypatch):
 
 
 def test_scores_that_were_not_computed_are_null(monkeypatch):
+    fit, _ = known("nine")
     monkeypatch.setattr("dtstat.results.path_scores._FEWEST", 2)
     monkeypatch.setattr("dtstat.results.path_scores._WORK", 0)
-    fit, _ = known("nine")
     scores = json.loads(json.dumps(page_numbers(fit), allow_nan=False))["scores"]
     missing = [one for one in scores if one["criterion"] is None]
     assert 0 < len(missing) < len(scores)
