@@ -29,26 +29,14 @@ def diagnose(
         ),
     ] = None,
     measure: options.MeasureName = None,
-    search: Annotated[
-        str,
-        typer.Option(
-            help="barcode (every factor has its own threshold) or threshold (one for all)."
-        ),
-    ] = "barcode",
-    criterion: Annotated[str, typer.Option(help="What chooses the structure; see fit.")] = "ebic",
+    search: options.SearchName = "barcode",
+    criterion: options.CriterionName = "ebic",
     min_children: options.MinChildren = 3,
     missing: options.MissingRows = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
-    resamples: Annotated[
-        int, typer.Option(min=0, help="Resamples for the intervals of the margins; 0 for none.")
-    ] = 200,
-    stability: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Run the whole procedure again on so many resamples, such as 200."
-        ),
-    ] = 0,
+    resamples: options.Resamples = 200,
+    stability: options.StabilityResamples = 0,
     sizes: Annotated[
         str | None,
         typer.Option(help="With --stability: also on these shares of the rows, as in '0.25,0.5'."),
@@ -57,7 +45,7 @@ def diagnose(
         int | None,
         typer.Option(help="The same seed gives the same resamples.", show_default="a fresh one"),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1,
+    jobs: options.Jobs = 1,
     rows: Annotated[int, typer.Option(min=1, help="Rows of each printed table.")] = 20,
     csv: Annotated[Path | None, typer.Option(help="Write all margins to this file.")] = None,
     json_file: Annotated[

@@ -23,12 +23,7 @@ def fit(
     matrix: options.IsMatrix = False,
     n_obs: options.NObs = None,
     measure: options.MeasureName = None,
-    search: Annotated[
-        str,
-        typer.Option(
-            help="barcode (every factor has its own threshold) or threshold (one for all)."
-        ),
-    ] = "barcode",
+    search: options.SearchName = "barcode",
     thresholds: options.ThresholdsText = "exact",
     estimator: Annotated[
         str,

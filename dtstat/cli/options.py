@@ -63,6 +63,19 @@ IsMatrix = Annotated[
 NObs = Annotated[
     int | None, typer.Option(help="With --matrix: number of people it was computed from.")
 ]
+SearchName = Annotated[
+    str,
+    typer.Option(help="barcode (every factor has its own threshold) or threshold (one for all)."),
+]
+CriterionName = Annotated[str, typer.Option(help="What chooses the structure; see fit.")]
+Resamples = Annotated[
+    int, typer.Option(min=0, help="Resamples for the intervals of the margins; 0 for none.")
+]
+StabilityResamples = Annotated[
+    int,
+    typer.Option(min=0, help="Run the whole procedure again on so many resamples, such as 200."),
+]
+Jobs = Annotated[int, typer.Option(help="Processes; -1 for all cores.")]
 
 
 def answers(file: str, columns: str | None, missing_codes: str | None) -> pd.DataFrame:

@@ -52,34 +52,22 @@ def report(
     matrix: options.IsMatrix = False,
     n_obs: options.NObs = None,
     measure: options.MeasureName = None,
-    search: Annotated[
-        str,
-        typer.Option(
-            help="barcode (every factor has its own threshold) or threshold (one for all)."
-        ),
-    ] = "barcode",
+    search: options.SearchName = "barcode",
     estimator: Annotated[
         str, typer.Option(help="copula, linear, or spline for curves with bands; see fit.")
     ] = "copula",
-    criterion: Annotated[str, typer.Option(help="What chooses the structure; see fit.")] = "ebic",
+    criterion: options.CriterionName = "ebic",
     min_children: options.MinChildren = 3,
     missing: options.MissingRows = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
-    resamples: Annotated[
-        int, typer.Option(min=0, help="Resamples for the intervals of the margins; 0 for none.")
-    ] = 200,
-    stability: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Run the whole procedure again on so many resamples, such as 200."
-        ),
-    ] = 0,
+    resamples: options.Resamples = 200,
+    stability: options.StabilityResamples = 0,
     seed: Annotated[
         int | None,
         typer.Option(help="The same seed gives the same page.", show_default="a fresh one"),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1,
+    jobs: options.Jobs = 1,
 ) -> None:
     """Write the analysis as one interactive page, to read or to send.
 
