@@ -87,7 +87,7 @@ def factor_table(
     notes
         Lines below the loadings, such as what the signs mean.
     """
-    table = _loading_frame(loadings, uniquenesses)
+    table = loading_frame(loadings, uniquenesses)
     order = table_order(loadings) if sort else list(range(len(table)))
     factors = list(loadings.columns)
     table = table.iloc[order]
@@ -107,7 +107,8 @@ def factor_table(
     return FactorTable(head, tuple(tables), table, variance, correlations)
 
 
-def _loading_frame(loadings: pd.DataFrame, uniquenesses: pd.Series[float]) -> pd.DataFrame:
+def loading_frame(loadings: pd.DataFrame, uniquenesses: pd.Series[float]) -> pd.DataFrame:
+    """Items by item (position, from 1), loadings, h2, u2 and com."""
     squared = loadings.to_numpy() ** 2
     u2 = uniquenesses.loc[loadings.index].to_numpy()
     table = loadings.copy()

@@ -31,7 +31,7 @@ from dtstat.results.fitting import (
 )
 from dtstat.results.nonlinear import summarise
 from dtstat.selection.choose import GIVEN, contenders, ranking
-from dtstat.selection.criteria import INFORMATION
+from dtstat.selection.criteria import INFORMATION, searching
 from dtstat.selection.evaluate import Proposal, Scored
 from dtstat.selection.finalists import (
     Answers,
@@ -169,8 +169,7 @@ def _proposals(problem: Input, call: FitCall, work: Work) -> tuple[list[Proposal
     if call.finalists is None:  # all, those a bound on their likelihood has spared a fit too
         fitted += [evaluator.fit(one.proposal) for one in outcome.passed_over]
     most = len(fitted) if call.finalists is None else call.finalists
-    criterion = call.criterion if call.criterion in INFORMATION else "ebic"
-    proposals = most_promising(fitted, criterion, n, most)
+    proposals = most_promising(fitted, searching(call.criterion), n, most)
     if work.given is not None or count <= len(proposals):
         return proposals, ""
     return proposals, f"Of {count} structures the best {len(proposals)} by the copula got curves. "

@@ -19,7 +19,7 @@ from dtstat.report.plots.path_plots import path_panels
 from dtstat.results import fit_frames as frames
 from dtstat.results.drawing import CUTOFF, NO_FACTOR, Drawer, names
 from dtstat.results.path_drawers import COUNTS, draw_bars, gap_values, nothing_to_draw
-from dtstat.selection.criteria import INFORMATION
+from dtstat.selection.criteria import searching
 from dtstat.theory.margin import structure_margin
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def draw_path(fit: DTFit, ax: Any) -> Any:
     """Draw what the thresholds give, and which are chosen."""
     if not fit.path.candidates:
         raise nothing_to_draw(fit.path)
-    criterion = fit.call.criterion if fit.call.criterion in INFORMATION else "ebic"
+    criterion = searching(fit.call.criterion)
     panels = {name: COUNTS[name] for name in ("n_factors", "n_loadings")}
     chosen = _chosen(fit)
     # The criterion of curves is of another likelihood than that of the path.

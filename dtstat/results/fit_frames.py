@@ -10,7 +10,7 @@ import pandas as pd
 
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.selection.choose import GIVEN, Contender
-from dtstat.selection.criteria import HELD_OUT, least_loading
+from dtstat.selection.criteria import least_loading, searching
 from dtstat.selection.search import threshold_origin
 from dtstat.structure import Barcode, Candidate
 from dtstat.structure.attach import implied_loadings
@@ -148,7 +148,7 @@ def _reason(fit: DTFit, loading: float) -> str:
         return "in no factor of the given structure"
     if fit.call.uncovered != "attach":
         return "in no clique of the structure"
-    criterion = "ebic" if fit.call.criterion in HELD_OUT else fit.call.criterion
+    criterion = searching(fit.call.criterion)
     least = least_loading(criterion, len(fit.item_names), fit.n_effective)
     if loading >= least:
         return f"{criterion} is smaller without it"

@@ -15,24 +15,32 @@ from dtstat.report import Summary, Table
 from dtstat.report.citation import CITATION
 from dtstat.report.page import Page, Section
 from dtstat.results.fit_code import python_code, r_code
-from dtstat.results.fit_summary import MARKS, call_line, data_line, evidence_lines, why_nothing
+from dtstat.results.fit_summary import (
+    MARKS,
+    call_line,
+    choice_tables,
+    data_line,
+    evidence_lines,
+    factor_thresholds,
+    loading_tables,
+    why_nothing,
+)
 from dtstat.results.page_numbers import (
     MOST_DRAWN,
     can_draw,
     has_curves,
     page_numbers,
-    shown_criterion,
 )
 from dtstat.results.trust.diagnosing import implied_dependence
 from dtstat.results.trust.diagnosis import Diagnosis
 from dtstat.results.trust.stability import Stability
 from dtstat.selection.choose import GIVEN
+from dtstat.selection.criteria import searching
 from dtstat.version import __version__
 
 if TYPE_CHECKING:
     from dtstat.results.fit import DTFit
 
-_LOADINGS = "Standardized loadings (pattern matrix)"
 _ROWS = 30  # a table
 _ROUNDING = 1e-6  # of a dependence that was computed twice
 
@@ -104,13 +112,9 @@ def _loadings(fit: DTFit) -> Section:
         "a head to sort.",
         *MARKS,
     )
-    tables = tuple(t for t in fit.summary(0.0, 0).tables if _about_factors(t))
+    pattern = 1 if fit.nonlinear is None else 0  # the page has a table of its own for it
+    tables = loading_tables(fit, 0.0)[pattern:]
     return Section("loadings", "Loadings", intro, tables, widget=True)
-
-
-def _about_factors(table: Table) -> bool:
-    about = ("Explained variance", "With factor correlations", "Factor correlations", "Item resp")
-    return table.title.startswith(about)
 
 
 def _responses(fit: DTFit) -> Section:
@@ -136,14 +140,16 @@ def _responses(fit: DTFit) -> Section:
 
 
 def _choice(fit: DTFit) -> Section:
-    tables = fit.summary(0.3, _ROWS).tables
-    chosen = tuple(t for t in tables if not _about_factors(t) and t.title != _LOADINGS)
+    factors = (factor_thresholds(fit),) if fit.n_factors else ()
+    tables = (*factors, *choice_tables(fit, _ROWS))
+    if fit.call.search == GIVEN or not can_draw(fit):
+        return Section("choice", "Choice and fit", (fit.explanation,), tables)
+    completed = ", items attached where that pays" if fit.call.uncovered == "attach" else ""
     along = (
-        f"The explorer shows {shown_criterion(fit)} of the structures of one threshold for all "
-        "factors, items attached where that pays; this table has what was compared."
+        f"The tab Thresholds shows {searching(fit.call.criterion)} of the structures of one "
+        f"threshold for all factors{completed}; the last table here has what was compared."
     )
-    intro = (fit.explanation, along) if fit.call.search != GIVEN else (fit.explanation,)
-    return Section("choice", "Choice and fit", intro, chosen)
+    return Section("choice", "Choice and fit", (fit.explanation, along), tables)
 
 
 def _trust(fit: DTFit, diagnosis: Diagnosis | None, stability: Stability | None) -> Section:

@@ -28,14 +28,26 @@ _BY_CHANCE = 0.05  # probability that the largest of all pairs is larger
 def fit_summary(fit: DTFit, cutoff: float, max_rows: int) -> Summary:
     """Put call, data, choice and tables in the order a reader asks for them."""
     if not fit.n_factors:
-        rest = (_contenders(fit, max_rows),) if max_rows else ()
-        return Summary((*_head(fit), *why_nothing(fit)), rest)
+        return Summary((*_head(fit), *why_nothing(fit)), choice_tables(fit, max_rows))
+    parts = (factor_thresholds(fit), *loading_tables(fit, cutoff), *choice_tables(fit, max_rows))
+    return Summary(_head(fit), parts)
+
+
+def factor_thresholds(fit: DTFit) -> Table:
+    """One row a factor, with the thresholds it is seen at."""
     title = "Factors, each at its own thresholds"
     if fit.call.search == GIVEN:
         title = "Factors as given, with the thresholds at which cliques show them"
     if fit.call.search == "threshold":
         title = f"Factors ({fit.contenders[0].origin})"
-    loadings = factor_table(
+    return tables.factors_table(fit.factors, title)
+
+
+def loading_tables(fit: DTFit, cutoff: float) -> tuple[Table, ...]:
+    """Tabulate loadings (with curves: the responses), then what belongs to them."""
+    if fit.nonlinear is not None:
+        return _curve_tables(fit)
+    return factor_table(
         fit.loadings,
         fit.factor_correlations,
         fit.uniquenesses,
@@ -43,15 +55,18 @@ def fit_summary(fit: DTFit, cutoff: float, max_rows: int) -> Summary:
         marks=item_marks(fit),
         notes=(*MARKS, f"Loadings below {cutoff:g} are blank."),
     ).tables
-    if fit.nonlinear is not None:
-        loadings = _curve_tables(fit)
-    measures = tables.measures_table(fit.fit_measures, _measure_notes(fit))
-    parts = [tables.factors_table(fit.factors, title), *loadings, measures]
-    if (~fit.support.any(axis=1)).any():
+
+
+def choice_tables(fit: DTFit, max_rows: int) -> tuple[Table, ...]:
+    """How well the structure fits, which items it leaves out, and what else was possible."""
+    parts = []
+    if fit.n_factors:
+        parts.append(tables.measures_table(fit.fit_measures, _measure_notes(fit)))
+    if fit.n_factors and (~fit.support.any(axis=1)).any():
         parts.append(tables.uncovered_table(fit.uncovered))
     if max_rows:
         parts.append(_contenders(fit, max_rows))
-    return Summary(_head(fit), tuple(parts))
+    return tuple(parts)
 
 
 def _curve_tables(fit: DTFit) -> tuple[Table, ...]:

@@ -33,7 +33,7 @@ from dtstat.results.fit import DTFit
 from dtstat.results.fit_call import FitCall, SampleFacts
 from dtstat.results.nonlinear import NonlinearFit
 from dtstat.selection.choose import GIVEN, Contender, contenders, explanation, ranking
-from dtstat.selection.criteria import CRITERIA, HELD_OUT
+from dtstat.selection.criteria import CRITERIA, HELD_OUT, searching
 from dtstat.selection.evaluate import Evaluator, FitModel, Proposal
 from dtstat.selection.holdout import HeldOut, Learn, cross_validate, folds, split_rows, validate
 from dtstat.selection.refine import refine
@@ -261,7 +261,7 @@ def search(
 ) -> tuple[Evaluator, Outcome]:
     """Propose, fit and compare structures; held-out criteria choose among what ebic proposes."""
     rules = Rules(
-        "ebic" if call.criterion in HELD_OUT else call.criterion,
+        searching(call.criterion),
         call.min_children,
         call.uncovered == "attach",
         call.misfit == "estimated",

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from dtstat.arrays import FloatArray, IntArray
-from dtstat.report.factor_table import table_order
+from dtstat.report.factor_table import loading_frame, table_order
 from dtstat.report.page import numbers_of
 from dtstat.results import fit_frames as frames
 from dtstat.results.fit_summary import item_marks
-from dtstat.selection.criteria import HELD_OUT, INFORMATION
+from dtstat.selection.criteria import HELD_OUT, INFORMATION, searching
 from dtstat.structure import Barcode
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def page_numbers(fit: DTFit) -> dict[str, Any]:
         "items": list(fit.item_names),
         "factors": _factors(fit),
         "table": _loading_table(fit),
-        "criterion": shown_criterion(fit),
+        "criterion": searching(fit.call.criterion),
     }
     if can_draw(fit):
         numbers |= _path_numbers(fit)
@@ -50,15 +50,10 @@ def has_curves(fit: DTFit) -> bool:
     return bool(fit.n_factors) and known and can_draw(fit)
 
 
-def shown_criterion(fit: DTFit) -> str:
-    """Criterion along the path; held-out rows are too dear to fit for every structure."""
-    return "ebic" if fit.call.criterion in HELD_OUT else fit.call.criterion
-
-
 def _path_numbers(fit: DTFit) -> dict[str, Any]:
     bars = fit.path.barcode()
     scores = fit.path_scores()
-    criterion = shown_criterion(fit)
+    criterion = searching(fit.call.criterion)
     p = len(fit.item_names)
     triangle = fit.dependence.values[np.tril_indices(p, -1)]
     return {
@@ -131,7 +126,8 @@ def _start(fit: DTFit, bars: Barcode) -> float:
     chosen = _chosen_interval(fit)
     if chosen is not None:
         return sum(chosen) / 2
-    cores = [one["core"] for one in _factors(fit) if one["core"] >= 0] or [0][: len(bars)]
+    known = [core for core in frames.factor_cores(fit) if core is not None]
+    cores = known or [0][: len(bars)]  # without factors the longest-lived clique, if there is one
     births, deaths = bars.births[cores], bars.deaths[cores]
     ends = np.unique(np.concatenate([births, deaths, [0.0]]))
     middles = (ends[:-1] + ends[1:]) / 2
@@ -175,29 +171,21 @@ def _verdict(fit: DTFit, i: int, loadings: FloatArray, reasons: Mapping[str, str
 
 
 def _loading_table(fit: DTFit) -> dict[str, Any]:
-    names, marks = fit.item_names, item_marks(fit)
-    loadings, unique = fit.loadings, fit.uniquenesses.to_numpy()
-    order = table_order(loadings)
-    L = loadings.to_numpy()
+    order, loadings = table_order(fit.loadings), fit.loadings
+    names = [f"{name}{mark}" for name, mark in item_marks(fit).items()]
+    frame = loading_frame(loadings, fit.uniquenesses).drop(columns="item")
+    L, h2 = loadings.to_numpy(), frame["h2"].to_numpy(dtype=np.float64)
     if L.size > _MOST_CELLS:
         rows: list[list[Any]] = [
-            [names[i] + marks.iloc[i], fit.factor_names[k], float(L[i, k]), 1 - float(unique[i])]
+            [names[i], fit.factor_names[k], float(L[i, k]), float(h2[i])]
             for i in order
             for k in np.flatnonzero(fit.support[i])
         ]
         return _table(["item", "factor", "loading", "h2"], rows, 2, 2, long=True)
-    squared = L**2
-    with np.errstate(invalid="ignore"):
-        complexity = squared.sum(axis=1) ** 2 / (squared**2).sum(axis=1)
-    rows = [
-        [
-            names[i] + marks.iloc[i],
-            *(float(L[i, k]) if fit.support[i, k] else None for k in range(L.shape[1])),
-            *numbers_of([1 - float(unique[i]), float(unique[i]), float(complexity[i])]),
-        ]
-        for i in order
-    ]
-    return _table(["item", *fit.factor_names, "h2", "u2", "com"], rows, 1, L.shape[1])
+    frame[loadings.columns] = loadings.where(fit.support)
+    values = frame.to_numpy().tolist()
+    rows = [[names[i], *numbers_of(values[i])] for i in order]
+    return _table(["item", *map(str, frame.columns)], rows, 1, fit.n_factors)
 
 
 def _table(

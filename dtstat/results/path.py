@@ -72,6 +72,19 @@ class SolutionPath:
             }
         )
 
+    def steps(self) -> pd.DataFrame:
+        """One row an interval of thresholds, by rising threshold; a structure may come back.
+
+        Columns: tau_low (included), tau_high (excluded), n_factors, n_loadings, n_covered.
+        """
+        rows = [
+            (low, high, one.n_factors, one.n_edges, one.n_covered)
+            for one in self.candidates
+            for low, high in one.intervals
+        ]
+        columns = ["tau_low", "tau_high", "n_factors", "n_loadings", "n_covered"]
+        return pd.DataFrame(sorted(rows), columns=columns)
+
     def summary(self, max_rows: int = 20) -> Summary:
         """Head line, the longest-lived candidates, and the longest-lived factors.
 

@@ -29,14 +29,8 @@ def draw_steps(path: SolutionPath, ax: Any) -> Any:
     """Draw the number of factors, of loadings and of items in factors over the threshold."""
     if not path.candidates:
         raise nothing_to_draw(path)
-    rows = [
-        (low, high, one.n_factors, one.n_edges, one.n_covered)
-        for one in path.candidates
-        for low, high in one.intervals
-    ]
-    scores = pd.DataFrame(rows, columns=["tau_low", "tau_high", *COUNTS])
     gaps = gap_values(path, COUNTS)
-    return path_panels(scores, COUNTS, path.dependence.measure, gaps=gaps, ax=ax)
+    return path_panels(path.steps(), COUNTS, path.dependence.measure, gaps=gaps, ax=ax)
 
 
 def draw_barcode(path: SolutionPath, ax: Any, max_bars: int = 30) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dtstat.arrays import FloatArray
-from dtstat.selection.criteria import HELD_OUT, INFORMATION
+from dtstat.selection.criteria import INFORMATION, searching
 from dtstat.selection.evaluate import Evaluator
 from dtstat.selection.search import Rules, complete
 from dtstat.structure import Candidate
@@ -28,9 +28,8 @@ def path_scores(fit: DTFit) -> pd.DataFrame:
     no criteria if there are very many.
     """
     evaluator = Evaluator(fit.latent.R, fit.n_typical)
-    held = fit.call.criterion in HELD_OUT
     rules = Rules(
-        "ebic" if held else fit.call.criterion,
+        searching(fit.call.criterion),
         fit.call.min_children,
         fit.call.uncovered == "attach",
         False,

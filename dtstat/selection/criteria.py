@@ -48,6 +48,11 @@ def information(
     )
 
 
+def searching(criterion: str) -> str:
+    """Return the information criterion that proposes structures; held-out rows only choose."""
+    return criterion if criterion in INFORMATION else "ebic"
+
+
 def price_of_edge(criterion: str, p: int, n: float) -> float:
     """Return what one more loading costs."""
     searched = 2 * math.log(p) if criterion == "ebic" else 0.0

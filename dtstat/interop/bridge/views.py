@@ -72,7 +72,7 @@ def _fit(fit: dt.DTFit) -> View:
         "notes": _texts(fit.notes),
         "candidates": fit.candidates,
         "factors": _joined(factors, "core"),
-        "path": _steps(fit.path),
+        "path": fit.path.steps(),
         "barcode": _longest_bars(fit.path.barcode(), factors),
         "uncovered": fit.uncovered,
         "residuals": matrix(residuals),
@@ -88,18 +88,6 @@ def _fit(fit: dt.DTFit) -> View:
         "sample": None if fit.sample is None else _sample(fit.sample),
         "state": to_bytes(fit, compressed=False),
     }
-
-
-def _steps(path: dt.SolutionPath) -> pd.DataFrame:
-    """One row an interval of thresholds, by rising threshold; named as in the path's scores."""
-    pieces = [(low, high, one) for one in path.candidates for low, high in one.intervals]
-    pieces.sort(key=lambda piece: piece[0])
-    ends = np.array([piece[:2] for piece in pieces], dtype=float).reshape(-1, 2)
-    counts = [(one.n_factors, one.n_edges, one.n_covered) for _, _, one in pieces]
-    numbers = np.array(counts, dtype=np.int64).reshape(-1, 3)
-    columns = {"tau_low": ends[:, 0], "tau_high": ends[:, 1]}
-    names = ("n_factors", "n_loadings", "n_covered")
-    return pd.DataFrame(columns | {name: numbers[:, j] for j, name in enumerate(names)})
 
 
 def _longest_bars(barcode: Barcode, factors: pd.DataFrame) -> pd.DataFrame:
@@ -140,7 +128,7 @@ def _path(path: dt.SolutionPath) -> View:
         "class": "dt_path",
         "candidates": path.to_frame(),
         "keys": [one.structure.to_keys() for one in path.candidates],
-        "steps": _steps(path),
+        "steps": path.steps(),
         "barcode": path.barcode().to_frame(),
         "min_children": path.min_children,
         "thresholds": path.thresholds,

@@ -130,8 +130,8 @@ def test_networks_have_no_bands():
 
 
 def test_the_choice_names_the_criterion_of_the_explorer():
-    assert "The explorer shows ebic" in said(section(page("nine"), "choice"))
-    assert "The explorer shows ebic" in said(section(page("cv"), "choice"))
+    assert "The tab Thresholds shows ebic" in said(section(page("nine"), "choice"))
+    assert "The tab Thresholds shows ebic" in said(section(page("cv"), "choice"))
     assert "The explorer shows" not in said(section(page("given"), "choice"))
 
 

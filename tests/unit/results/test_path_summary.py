@@ -109,3 +109,15 @@ def test_repr_of_parts(path):
         f"Candidate: thresholds [{c.tau_low:.4f}, {c.tau_high:.4f}), 1 factors, 3 edges"
     )
     assert repr(path.barcode()) == f"Barcode: {len(path.barcode())} cliques of 9 items"
+
+
+def test_steps_are_what_every_threshold_gives():
+    path = dt.solution_path(dt.load_dataset("holzinger_swineford_26"))
+    steps = path.steps()
+    assert (steps["tau_low"].diff().dropna() > 0).all()
+    assert len(steps) > len(path)  # a structure comes back
+    for row in steps.itertuples():
+        there = path.at((row.tau_low + row.tau_high) / 2)
+        assert there.n_factors == row.n_factors
+        assert there.support.sum() == row.n_loadings
+        assert there.support.any(axis=1).sum() == row.n_covered
