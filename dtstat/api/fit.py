@@ -32,7 +32,7 @@ from dtstat.version import __version__
 def fit(
     data: Data,
     measure: str | PairFunction = "spearman",
-    search: Literal["barcode", "threshold"] = "barcode",
+    search: Literal["barcode", "threshold", "sequential"] = "barcode",
     thresholds: Thresholds = "exact",
     estimator: Literal["copula", "linear", "spline", "neural", "variational"] = "copula",
     criterion: str = "ebic",

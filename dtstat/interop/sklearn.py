@@ -85,7 +85,7 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
     def __init__(
         self,
         measure: str | PairFunction = "spearman",
-        search: Literal["barcode", "threshold"] = "barcode",
+        search: Literal["barcode", "threshold", "sequential"] = "barcode",
         thresholds: Thresholds = "exact",
         estimator: Literal["copula", "linear", "spline", "neural", "variational"] = "copula",
         criterion: str = "ebic",

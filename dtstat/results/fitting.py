@@ -45,6 +45,7 @@ from dtstat.selection.search import (
     search_barcode,
     search_threshold,
 )
+from dtstat.selection.sequential import search_sequential
 from dtstat.structure.attach import attached_items
 from dtstat.structure.barcode import barcode
 from dtstat.structure.path import candidates
@@ -272,6 +273,8 @@ def search(
     bars = barcode(problem.dependence.values, problem.dependence.names, call.min_children)
     if call.search == "barcode":
         outcome = search_barcode(evaluator, bars, rules, work.progress)
+    elif call.search == "sequential":
+        outcome = search_sequential(evaluator, bars, rules, work.progress)
     else:
         path = candidates(bars, work.grid)
         outcome = search_threshold(evaluator, path, rules, work.progress)

@@ -17,6 +17,7 @@ from dtstat.selection.criteria import information
 FitModel = Callable[..., FactorEstimate]
 
 _MOST_STEPS = 300  # candidates that are still creeping then have factors that coincide
+_DECIDES_NOTHING = 0.01  # gain in log-likelihood of a step that no choice depends on
 _SINGULAR = 1e-8
 
 
@@ -116,6 +117,7 @@ class Evaluator:
         self.R, self.n_obs, self._fit_model = R, n_obs, fit
         self.strength = np.abs(R)
         self._fitted: dict[frozenset[bytes], Fitted] = {}
+        self._hopeless: dict[frozenset[bytes], Scored] = {}
         self._exploratory: dict[int, float] = {}
         self._rejected: set[frozenset[bytes]] = set()
         self._blocks: dict[tuple[bytes, int], float] = {}
@@ -130,15 +132,50 @@ class Evaluator:
         """Everything fitted so far and not rejected, in that order."""
         return tuple(one for key, one in self._fitted.items() if key not in self._rejected)
 
+    @property
+    def hopeless(self) -> tuple[Scored, ...]:
+        """Structures that were given up, with log-likelihoods out of their reach."""
+        return tuple(self._hopeless.values())
+
     def fit(self, proposal: Proposal) -> Fitted:
         """Fit a structure, or return the fit it had."""
         key = proposal.key
         if key not in self._fitted:
-            estimate = self._fit_model(
-                self.R, self.n_obs, proposal.support, max_iterations=_MOST_STEPS
-            )
-            self._fitted[key] = Fitted(proposal, estimate.log_likelihood, self.n_obs, estimate)
+            self._keep(proposal, self._estimate(proposal))
         return self._fitted[key]
+
+    def beats(self, proposal: Proposal, rival: Fitted, criterion: str, n: float) -> Fitted | None:
+        """Fit a structure if its cost can be less than that of another, and return it if it is.
+
+        The search for its maximum is given up when the likelihood would have to rise faster, in
+        the steps left, than it did in the last ones.
+        """
+        key, least = proposal.key, rival.cost(criterion, n)
+        given_up = self._hopeless.get(key)
+        if key not in self._fitted and (given_up is None or given_up.cost(criterion, n) < least):
+            without_likelihood = Scored(proposal, 0.0, self.n_obs).cost(criterion, n)
+            enough = (without_likelihood - least) / 2 * self.n_obs / n
+            self._keep(proposal, self._estimate(proposal, enough))
+        found = self._fitted.get(key)
+        return found if found is not None and found.cost(criterion, n) < least else None
+
+    def _keep(self, proposal: Proposal, estimate: FactorEstimate) -> None:
+        if estimate.reach is None:
+            self._hopeless.pop(proposal.key, None)
+            fitted = Fitted(proposal, estimate.log_likelihood, self.n_obs, estimate)
+            self._fitted[proposal.key] = fitted
+        else:
+            self._hopeless[proposal.key] = Scored(proposal, estimate.reach, self.n_obs)
+
+    def _estimate(self, proposal: Proposal, enough: float = -math.inf) -> FactorEstimate:
+        return self._fit_model(
+            self.R,
+            self.n_obs,
+            proposal.support,
+            tolerance=_DECIDES_NOTHING,
+            max_iterations=_MOST_STEPS,
+            enough=enough,
+        )
 
     def reject(self, fitted: Fitted) -> None:
         """Leave a structure out of the comparison for other reasons than its cost."""

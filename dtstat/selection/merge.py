@@ -32,8 +32,8 @@ def merge_while_better(evaluator: Evaluator, current: Fitted, criterion: str, n:
         pairs = _pairs_to_join(evaluator, current, criterion, n)
         tries = [pairs, pairs[:1]] if len(pairs) > 1 else [pairs] if pairs else []
         for some in tries:
-            joined = evaluator.fit(_joined(current.proposal, some))
-            if joined.cost(criterion, n) < current.cost(criterion, n):
+            joined = evaluator.beats(_joined(current.proposal, some), current, criterion, n)
+            if joined is not None:
                 current = joined
                 break
         else:

@@ -1,4 +1,4 @@
-"""The two searches: one threshold for all factors, or each factor at its own."""
+"""Searches in one pass: one threshold for all factors, or each factor at its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dtstat.structure.barcode import Barcode
 from dtstat.structure.cover import covers
 from dtstat.structure.path import Candidate
 
-SEARCHES = ("barcode", "threshold")
+SEARCHES = ("barcode", "threshold", "sequential")
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,19 @@ def search_barcode(
     progress
         True for a bar, or a function of (done, total).
     """
+    return settle(evaluator, rules, lambda n: fit_covers(evaluator, barcode, rules, n, progress))
+
+
+def fit_covers(
+    evaluator: Evaluator, barcode: Barcode, rules: Rules, n: float, progress: Progress
+) -> None:
+    """Fit the covers of the items by cliques, completed; merge factors of the best one."""
     cores = [(core, "barcode") for core in covers(barcode)]
-
-    def improve(n: float) -> None:
-        for proposal in track(_completed(evaluator, cores, rules, n), progress, "fitting"):
-            evaluator.fit(proposal)
-        best = evaluator.best(rules.criterion, n)
-        merge_while_better(evaluator, best, rules.criterion, n)
-
-    return _settle(evaluator, rules, improve)
+    proposals = _completed(evaluator, cores, rules, n)
+    evaluator.fit(proposals[0])
+    for proposal in track(proposals, progress, "fitting"):
+        evaluator.beats(proposal, evaluator.best(rules.criterion, n), rules.criterion, n)
+    merge_while_better(evaluator, evaluator.best(rules.criterion, n), rules.criterion, n)
 
 
 def search_threshold(
@@ -124,7 +128,7 @@ def search_threshold(
         proposals = _completed(evaluator, cores, rules, n)
         passed_over[:] = _fit_promising(evaluator, proposals, rules.criterion, n, progress, screen)
 
-    outcome = _settle(evaluator, rules, improve)
+    outcome = settle(evaluator, rules, improve)
     fitted = {one.proposal.key for one in evaluator.fitted}
     rest = tuple(one for one in passed_over if one.proposal.key not in fitted)
     return replace(outcome, passed_over=rest)
@@ -155,7 +159,7 @@ def complete(
     return Proposal(attach(evaluator.strength, cores, least, rules.min_children), origin)
 
 
-def _settle(evaluator: Evaluator, rules: Rules, improve: Callable[[float], None]) -> Outcome:
+def settle(evaluator: Evaluator, rules: Rules, improve: Callable[[float], None]) -> Outcome:
     """Search with all rows counted; then with what they are worth, until that does not fall.
 
     Structure and misfit are estimated in turn. Fewer rows favour simpler structures, which misfit
@@ -167,7 +171,7 @@ def _settle(evaluator: Evaluator, rules: Rules, improve: Callable[[float], None]
         best = evaluator.best(rules.criterion, n)
         worth = evaluator.worth(best) if rules.approximate and best.n_factors else n
         if worth >= n:
-            return Outcome(best, n)
+            return Outcome(best, n, evaluator.hopeless)
         # That no factor model fits exactly is no argument for independence.
         evaluator.reject(evaluator.fit(nothing(evaluator.n_items)))
         n = worth

@@ -75,16 +75,17 @@ def attach(strength: FloatArray, cores: BoolArray, least: float, min_children: i
     -------
     (p, d) the factors.
     """
+    loadings = implied_loadings(strength, cores)
     while cores.shape[1]:
         support = cores.copy()
-        loadings = implied_loadings(strength, cores)
         best = loadings.argmax(axis=1)
         given = ~cores.any(axis=1) & (loadings.max(axis=1) >= least)
         support[given, best[given]] = True
         sizes = support.sum(axis=0)
         if sizes.min() >= min_children:
             return support
-        cores = np.delete(cores, sizes.argmin(), axis=1)
+        given_up = sizes.argmin()
+        cores, loadings = (np.delete(each, given_up, axis=1) for each in (cores, loadings))
     return cores
 
 

@@ -153,6 +153,9 @@ class FactorEstimate:
         Whether the likelihood stopped rising before the steps ran out.
     n_iterations
         Steps taken.
+    reach
+        If the search was given up because it could not come far enough: the log-likelihood that
+        was out of its reach.
     """
 
     loadings: FloatArray
@@ -162,6 +165,7 @@ class FactorEstimate:
     n_parameters: int
     converged: bool
     n_iterations: int
+    reach: float | None = None
 
     def __post_init__(self) -> None:
         for values in (self.loadings, self.factor_correlations, self.uniquenesses):
@@ -174,6 +178,7 @@ def fit_factors(
     support: BoolArray,
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
+    enough: float = -math.inf,
 ) -> FactorEstimate:
     """Fit a factor model with a given support to a correlation matrix, by maximum likelihood.
 
@@ -194,6 +199,9 @@ def fit_factors(
         Gain in log-likelihood below which a step counts as standing still.
     max_iterations
         Most steps.
+    enough
+        Log-likelihood that the model must have to be of interest; the search is given up when it
+        is too far for the steps left.
 
     Notes
     -----
@@ -211,7 +219,8 @@ def fit_factors(
     p, d = support.shape
     # A factor without items changes nothing, and LAPACK refuses matrices of size 0.
     likelihood = FactorLikelihood(R, support if d else np.zeros((p, 1), dtype=bool))
-    found = maximise(likelihood, tolerance / n_obs, max_iterations)
+    constant = p / 2 * math.log(2 * math.pi)
+    found = maximise(likelihood, tolerance / n_obs, max_iterations, enough / n_obs + constant)
     L, T, log_psi = likelihood.unpack(found.theta)
     return as_estimate(
         L[:, :d],
@@ -222,6 +231,7 @@ def fit_factors(
         int(support.sum()),
         found.converged,
         found.iterations,
+        found.reach,
     )
 
 
@@ -234,9 +244,14 @@ def as_estimate(
     n_loadings: int,
     converged: bool,
     iterations: int,
+    reach: float | None = None,
 ) -> FactorEstimate:
-    """Bring factors to variance 1 and a positive sum of loadings; `value` is per row, less 2π."""
+    """Bring factors to variance 1 and a positive sum of loadings.
+
+    ``value`` and ``reach`` are per row, less −p/2 log 2π.
+    """
     p, d = L.shape
+    constant = p / 2 * math.log(2 * math.pi)
     Phi = T @ T.T
     scale = np.sqrt(Phi.diagonal()) * np.where(L.sum(axis=0) < 0, -1.0, 1.0)
     Phi /= scale[:, None] * scale
@@ -245,8 +260,9 @@ def as_estimate(
         loadings=L * scale + 0.0,  # no -0.0 where there is no loading
         factor_correlations=Phi,
         uniquenesses=psi,
-        log_likelihood=n_obs * (value - p / 2 * math.log(2 * math.pi)),
+        log_likelihood=n_obs * (value - constant),
         n_parameters=n_loadings + p + d * (d - 1) // 2,
         converged=converged,
         n_iterations=iterations,
+        reach=None if reach is None else n_obs * (reach - constant),
     )

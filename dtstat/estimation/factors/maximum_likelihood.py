@@ -19,17 +19,23 @@ fixed-point iterations. SIAM Journal on Numerical Analysis 49, 1715–1735.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+MANY_ITEMS = 200  # from which the zeros of loadings cost more than knowing where they are
 LEAST_UNIQUENESS = 1e-3  # keeps an item from being explained without error (Heywood case)
 EM_STEPS = 30  # after so many EM is on a ridge
 MEMORY = 8  # earlier steps that an accelerated one is made from
 CORRECTIONS = 20  # the same of L-BFGS-B
 CALM = 2  # steps in a row that must gain nothing: a single one may be a stumble
 RIDGE = 1e-9  # relative; keeps apart factors that become one, and steps that repeat one another
+PACE = 3  # last steps whose gain tells how far a search could still come
 POWER_ITERATIONS = 4
 DAMPING = 0.7  # of the correlations the factors start with
 NOTHING = 1e-9  # stands for the length of a factor that has no items
@@ -79,6 +85,7 @@ class FactorLikelihood:
         self.triangle = np.flatnonzero(np.tril(np.ones((self.d, self.d))))
         self.psi = slice(len(self.edges), len(self.edges) + p)
         self._lay_out_regressions()
+        self._sparse = _factors_by_items(support) if p >= MANY_ITEMS else None
 
     def _lay_out_regressions(self) -> None:
         """Give every item as many places for parents as the item with most parents needs.
@@ -118,12 +125,20 @@ class FactorLikelihood:
         K.flat[:: self.d + 1] += 1.0
         root, KT, _ = dposv(K, T.T)
         V = T @ KT
-        RW = self.R @ W
+        RW = self._times(W)
         WRW = W.T @ RW
         VWRW = V @ WRW
         log_det = log_psi.sum() + 2 * np.log(root.diagonal()).sum()
         value = -0.5 * float(log_det + self.variances @ precision - VWRW.trace())
         return value, Moments(L, T, precision, V, WRW, RW @ V, V + VWRW @ V)
+
+    def _times(self, W: FloatArray) -> FloatArray:
+        """Return RW; if W is large, without its zeros."""
+        if self._sparse is None:
+            return self.R @ W
+        self._sparse.data[:] = W.T[self.support.T]
+        RW: FloatArray = (self._sparse @ self.R).T  # R is symmetric
+        return RW
 
     def em_step(self, moments: Moments) -> FloatArray:
         """M-step: regress each item on its parents; Φ = C_zz, brought to variances 1 through Λ."""
@@ -191,18 +206,44 @@ class FactorLikelihood:
         return np.concatenate([L.take(self.edges), np.log(psi), T.take(self.triangle)])
 
 
+def _factors_by_items(support: BoolArray) -> csr_array:
+    """Return a sparse (d, p) matrix that is not zero where the support is."""
+    from scipy.sparse import csr_array
+
+    return csr_array(support.T.astype(np.float64))
+
+
 @dataclass(frozen=True, eq=False)
 class Summit:
-    """Where a search ended: θ, the log-likelihood per row, whether it is a maximum, steps."""
+    """Where a search ended.
+
+    Attributes
+    ----------
+    theta, value
+        θ and the log-likelihood per row.
+    converged
+        Whether it is a maximum.
+    iterations
+        Steps taken.
+    reach
+        If the search was given up: the value it would have had if all steps left had gained as
+        much as the last ones.
+    """
 
     theta: FloatArray
     value: float
     converged: bool
     iterations: int
+    reach: float | None = None
 
 
-def maximise(likelihood: FactorLikelihood, least_gain: float, most: int) -> Summit:
+def maximise(
+    likelihood: FactorLikelihood, least_gain: float, most: int, enough: float = -np.inf
+) -> Summit:
     """Search for the maximum: accelerated EM, then quasi-Newton where that creeps.
+
+    Steps gain less and less. A search that would not get to ``enough`` although all steps left
+    gained as much as the last ones is given up.
 
     Parameters
     ----------
@@ -212,14 +253,20 @@ def maximise(likelihood: FactorLikelihood, least_gain: float, most: int) -> Summ
         Gain per row below which a step counts as standing still.
     most
         Most steps.
+    enough
+        Value per row that the maximum must have to be of interest.
     """
-    found = accelerated_em(likelihood, least_gain, min(most, EM_STEPS))
+    found = accelerated_em(likelihood, least_gain, most, enough)
     left = most - found.iterations
-    return found if found.converged or not left else _climb(likelihood, found, least_gain, left)
+    if found.converged or found.reach is not None or not left:
+        return found
+    return _climb(likelihood, found, least_gain, left)
 
 
-def accelerated_em(likelihood: FactorLikelihood, least_gain: float, most: int) -> Summit:
-    """Anderson's method on EM; the likelihood never falls.
+def accelerated_em(
+    likelihood: FactorLikelihood, least_gain: float, most: int, enough: float = -np.inf
+) -> Summit:
+    """Anderson's method on EM, at most ``EM_STEPS`` of ``most``; the likelihood never falls.
 
     With g the EM step, f(θ) = g(θ) − θ, and ΔΘ, ΔF the last changes in θ and f as rows:
 
@@ -232,7 +279,8 @@ def accelerated_em(likelihood: FactorLikelihood, least_gain: float, most: int) -
     ahead = likelihood.em_step(moments)
     d_theta, d_f = np.empty((2, MEMORY, theta.size))
     remembered = calm = iterations = 0
-    while calm < CALM and iterations < most:
+    values, reach = [value], np.inf
+    while calm < CALM and iterations < min(most, EM_STEPS) and reach >= enough:
         k = min(remembered, MEMORY)
         proposal = _accelerated(ahead, ahead - theta, d_theta[:k], d_f[:k])
         new_value, moments = likelihood.evaluate(proposal)
@@ -246,7 +294,10 @@ def accelerated_em(likelihood: FactorLikelihood, least_gain: float, most: int) -
         calm = calm + 1 if new_value - value < least_gain else 0
         theta, value, ahead = proposal, new_value, new_ahead
         iterations += 1
-    return Summit(theta, value, calm == CALM, iterations)
+        values.append(value)
+        if iterations > PACE:
+            reach = value + (most - iterations) * (value - values[-1 - PACE]) / PACE
+    return Summit(theta, value, calm == CALM, iterations, reach if reach < enough else None)
 
 
 def _accelerated(

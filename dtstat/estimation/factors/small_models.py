@@ -7,6 +7,8 @@ that does not pay: loading compiled code takes longer than the fit.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
@@ -21,6 +23,7 @@ def fit_small(
     support: BoolArray,
     tolerance: float = 1e-6,
     max_iterations: int = 300,
+    enough: float = -math.inf,
 ) -> FactorEstimate:
     """Fit a factor model with a given support, as ``fit_factors`` does but faster if it is small.
 
@@ -30,6 +33,8 @@ def fit_small(
         As for :func:`~dtstat.estimation.factors.copula.fit_factors`.
     max_iterations
         Most steps; a search that is not done by then is done again by ``fit_factors``.
+    enough
+        Log-likelihood of interest, if it comes to that.
 
     Notes
     -----
@@ -60,7 +65,7 @@ def fit_small(
         value, converged, steps = climb(model, past[0], found.value, least_gain, left)
         found = Summit(past[0], value, converged, found.iterations + steps)
     if not found.converged:
-        return fit_factors(R, n_obs, support, tolerance)
+        return fit_factors(R, n_obs, support, tolerance, enough=enough)
     L, T = np.zeros((p, d)), np.zeros((d, d))
     L[item, factor] = found.theta[:E]
     T[np.tri(d, dtype=bool)] = found.theta[E + p :]
