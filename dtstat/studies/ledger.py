@@ -10,12 +10,16 @@ from __future__ import annotations
 import errno
 import json
 import os
+import platform
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+import scipy
+
 from dtstat.errors import DataWarning, InputError
-from dtstat.studies.ledger_lines import Record, check_same_work, parse_records
+from dtstat.studies.ledger_lines import MADE_WITH, Record, check_same_work, parse_records
 from dtstat.version import __version__
 
 FORMAT = 1
@@ -54,7 +58,8 @@ class Ledger:
             File to go on with or to begin; None for no file.
         header
             Name of the study and all arguments that its pieces depend on. Version and format are
-            added.
+            added, and the versions of Python, numpy and scipy, with which a ledger may be gone on
+            with whatever they are.
 
         Raises
         ------
@@ -66,7 +71,9 @@ class Ledger:
         DataWarning
             If the last line was cut short; it is removed.
         """
-        first_line = _line({**header, "dtstat": __version__, "format": FORMAT})
+        first_line = _line(
+            {**header, "dtstat": __version__, "format": FORMAT, MADE_WITH: _versions()}
+        )
         if path is None:
             return cls(None, first_line, [], False)
         file = Path(path)
@@ -90,6 +97,14 @@ class Ledger:
             _add(self._path, line if self._begun else self._first_line + line)
             self._begun = True
         self._finished.append(json.loads(line))
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
 
 
 def _line(record: Mapping[str, object]) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 from dtstat.errors import InputError
 
 Record = dict[str, Any]
+MADE_WITH = "made_with"  # in a first line: what is said of the machinery, and not compared
 
 
 def check_same_work(file: Path, content: bytes, first_line: bytes) -> None:
@@ -23,7 +24,8 @@ def check_same_work(file: Path, content: bytes, first_line: bytes) -> None:
             "Name another file; this one was left as it is.",
             "out",
         )
-    differing = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    compared = [key for key in {**old, **new} if key != MADE_WITH]
+    differing = [key for key in compared if old.get(key) != new.get(key)]
     if differing:
         said = ", ".join(f"`{k}` was {old.get(k)!r} and is now {new.get(k)!r}" for k in differing)
         raise InputError(

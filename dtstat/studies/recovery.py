@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,19 @@ from dtstat.studies.ledger_lines import Record
 
 MEASURE = "spearman"
 SELECTIONS = ("oracle", "likelihood")
+SCORES = ("f1", "hamming")
+
+
+class PathCall(Protocol):
+    """What the oracle's path depends on."""
+
+    @property
+    def thresholds(self) -> int:
+        """Number of thresholds, spaced evenly on [0, 1]."""
+
+    @property
+    def min_children(self) -> int:
+        """Fewest items of a factor."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,7 @@ def recover(call: RecoveryCall, design: str, replicate: int) -> Record:
         Seeds of the data and of the choice, and for "oracle" and "likelihood" each n_factors, f1,
         hamming, seconds and warnings.
     """
-    _load_code()
+    load_code()
     data_seed, fit_seed = child_seeds(call.seed, design, replicate)
     drawn = simulate(design, n=call.n, seed=data_seed)
     data, truth = drawn.data, drawn.structure
@@ -86,8 +99,8 @@ def recover(call: RecoveryCall, design: str, replicate: int) -> Record:
         return {
             "seed": data_seed,
             "fit_seed": fit_seed,
-            "oracle": _outcome(lambda: oracle(data, truth, call), truth),
-            "likelihood": _outcome(likelihood, truth),
+            "oracle": outcome(lambda: oracle(data, truth, call), truth),
+            "likelihood": outcome(likelihood, truth),
         }
     except EstimationError as error:
         where = f"Data set {replicate} of '{design}' (seed {data_seed})"
@@ -101,7 +114,7 @@ def child_seeds(seed: int, design: str, replicate: int) -> tuple[int, int]:
     return seed_number(draw), seed_number(choose)
 
 
-def oracle(data: pd.DataFrame, truth: Structure, call: RecoveryCall) -> Structure:
+def oracle(data: pd.DataFrame, truth: Structure, call: PathCall) -> Structure:
     """Return the structure of the path that is most accurate (F₁; of equals the least distance)."""
     path = solution_path(data, MEASURE, call.thresholds, call.min_children)
     # The grid ends at 1, where nothing is joined; the path lists structures with factors only.
@@ -115,14 +128,22 @@ def oracle(data: pd.DataFrame, truth: Structure, call: RecoveryCall) -> Structur
 
 
 @cache
-def _load_code() -> None:
+def load_code() -> None:
     """Load modules and compiled code, once a process, so that no data set is timed with it."""
     path = solution_path(np.random.default_rng(1).random((20, 3)), MEASURE)
     compare(path.at(0.0), path.at(1.0))
 
 
-def _outcome(choose: Callable[[], Structure], truth: Structure) -> Record:
-    """Time a choice, keep its warnings, and compare it with the truth."""
+def outcome(
+    choose: Callable[[], Structure], truth: Structure, scores: Sequence[str] = SCORES
+) -> Record:
+    """Time a choice, keep its warnings, and compare it with the truth.
+
+    Returns
+    -------
+    dict
+        n_factors, the ``scores`` of :class:`~dtstat.structure.Comparison`, seconds and warnings.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
@@ -131,8 +152,7 @@ def _outcome(choose: Callable[[], Structure], truth: Structure) -> Record:
     agreement = compare(chosen, truth)
     return {
         "n_factors": agreement.n_factors[0],
-        "f1": agreement.f1,
-        "hamming": agreement.hamming,
+        **{name: getattr(agreement, name) for name in scores},
         "seconds": round(seconds, 4),
         "warnings": [str(warning.message) for warning in caught],
     }

@@ -11,7 +11,7 @@ from dtstat.progress import Progress, track
 from dtstat.studies.ledger import Ledger
 from dtstat.studies.ledger_lines import Record
 
-Task = tuple[str | int, ...]
+Task = tuple[str | int | float, ...]
 Work = Callable[..., Record]
 
 

@@ -11,6 +11,7 @@ from dtstat import checks
 from dtstat.api.path import check_children
 from dtstat.errors import InputError
 from dtstat.progress import Progress
+from dtstat.studies.checking import check_jobs, check_names, check_seed
 from dtstat.studies.ledger import Ledger
 from dtstat.studies.paper import MODELS, TABLE1_DATA_SETS, TABLE1_ROWS
 from dtstat.studies.recovery import RecoveryCall, recover
@@ -98,14 +99,14 @@ def table1(
     1  likelihood  4      1.0
     """
     count = checks.integer("reps", reps, 1, f"The paper uses {TABLE1_DATA_SETS}.")
-    chosen = _check_designs(designs)
+    chosen = check_names("designs", designs, DESIGNS)
     given = {
         "thresholds": thresholds,
         "min_children": min_children,
         "estimator": estimator,
         "criterion": criterion,
     }
-    call, jobs = _call(n, seed, preset, given), _check_jobs(n_jobs)
+    call, jobs = _call(n, seed, preset, given), check_jobs(n_jobs)
     ledger = Ledger.open(out, {"study": "table1", **asdict(call)})
     # One of each design in turn, so that a study that is ended early is balanced.
     tasks = [(design, k) for k in range(1, count + 1) for design in chosen]
@@ -126,25 +127,10 @@ def _call(n: object, seed: object, preset: str | None, given: Mapping[str, objec
     chosen = {k: _DEFAULTS[k] if value is None else value for k, value in given.items()}
     return RecoveryCall(
         n=checks.integer("n", n, 3, f"The paper uses {TABLE1_ROWS}."),
-        seed=checks.integer("seed", seed, 0, "The same number gives the same data sets."),
+        seed=check_seed(seed),
         thresholds=checks.integer("thresholds", chosen["thresholds"], 2, "The paper uses 50."),
         min_children=check_children(chosen["min_children"]),
         estimator=None if preset else str(chosen["estimator"]),
         criterion=None if preset else str(chosen["criterion"]),
         preset=preset,
     )
-
-
-def _check_designs(designs: str | Iterable[str]) -> tuple[str, ...]:
-    wanted = [designs] if isinstance(designs, str) else list(designs)
-    if not wanted:
-        raise checks.unknown("designs", "one or more designs", wanted, DESIGNS)
-    return tuple(dict.fromkeys(checks.choice("designs", one, DESIGNS) for one in wanted))
-
-
-def _check_jobs(n_jobs: object) -> int:
-    advice = "Give a number of processes, or -1 for all cores."
-    jobs = checks.integer("n_jobs", n_jobs, -1, advice)
-    if jobs == 0:
-        raise checks.refusal("n_jobs", "a number of processes", n_jobs, advice)
-    return jobs

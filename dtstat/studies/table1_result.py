@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import pandas as pd
@@ -12,6 +11,7 @@ from dtstat.studies.ledger_lines import Record
 from dtstat.studies.paper import MODELS, TABLE1
 from dtstat.studies.recovery import SELECTIONS, RecoveryCall
 from dtstat.studies.table1_summary import OUTCOMES, beside_table, head_lines, own_table
+from dtstat.studies.tabulate import spread
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,12 +83,9 @@ def _record(finished: Record, selection: str) -> Record:
 def _table_row(selection: str, design: str, group: pd.DataFrame) -> Record:
     row: Record = {"selection": selection, "design": design, "d": MODELS[design][1]}
     for name in OUTCOMES:
-        mean, sd = float(group[name].mean()), float(group[name].std(ddof=1))
         reported = getattr(TABLE1[selection, design], name)
         row |= {
-            f"{name}_mean": mean,
-            f"{name}_sd": sd,
-            f"{name}_se": sd / math.sqrt(len(group)),
+            **spread(group, name),
             f"{name}_paper": reported.mean,
             f"{name}_paper_plus_minus": reported.plus_minus,
         }

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dtstat.report import Table
 from dtstat.studies.paper import CITATION, MODELS, TABLE1, TABLE1_NOTES
 from dtstat.studies.recovery import MEASURE, RecoveryCall
+from dtstat.studies.tabulate import SPREAD, doubts, duration, number, wrapped
 from dtstat.version import __version__
 
 OUTCOMES = {"n_factors": "d-hat", "f1": "F1", "hamming": "HD"}
 Row = Mapping[Any, Any]
-_WIDTH = 100
 
 
 def head_lines(call: RecoveryCall, reps: int) -> tuple[str, ...]:
@@ -30,26 +28,24 @@ def head_lines(call: RecoveryCall, reps: int) -> tuple[str, ...]:
         f"{call.min_children} items",
         f"Choice: fit({arguments}), dtstat {__version__}",
     )
-    return tuple(part for line in lines for part in _wrapped(line))
+    return wrapped(lines)
 
 
 def own_table(rows: Sequence[Row], warned: int) -> Table:
     """Return mean, standard deviation and standard error of each outcome."""
-    columns = [f"{name}_{part}" for name in OUTCOMES for part in ("mean", "sd", "se")]
+    columns = [f"{name}_{part}" for name in OUTCOMES for part in SPREAD]
     cells = tuple(
-        (*_labels(row), str(row["d"]), *(_number(row[name]) for name in columns), *_effort(row))
+        (*_labels(row), str(row["d"]), *(number(row[name]) for name in columns), *_effort(row))
         for row in rows
     )
     spread = [header for name in OUTCOMES.values() for header in (name, "SD", "SE")]
     headers = ("selection", "model", "d", *spread, "sets", "seconds")
-    choices = "1 choice" if warned == 1 else f"{warned} choices"
-    doubts = (f"{choices} came with warnings; see the records.",) if warned else ()
     notes = (
         "oracle: the most accurate structure of the path. likelihood: the one that fit chose.",
         "d-hat: factors found. F1: 1 if every item is where it belongs. HD: item-factor pairs that "
         "are wrong.",
         "Means with standard deviation SD and standard error SE, over so many data sets (sets).",
-        *doubts,
+        *doubts(warned),
     )
     return Table("Outcomes", headers, cells, "ll" + "r" * 12, notes)
 
@@ -69,24 +65,14 @@ def beside_table(rows: Sequence[Row]) -> Table:
     )
 
 
-def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 8, break_on_hyphens=False)
-
-
 def _labels(row: Row) -> tuple[str, str]:
     return row["selection"], MODELS[row["design"]][0]
 
 
 def _pair(row: Row, name: str) -> tuple[str, str]:
     reported = getattr(TABLE1[row["selection"], row["design"]], name)
-    return _number(row[f"{name}_mean"]), reported.text
+    return number(row[f"{name}_mean"]), reported.text
 
 
 def _effort(row: Row) -> tuple[str, str]:
-    seconds = row["seconds"]
-    return str(row["data_sets"]), f"{seconds:.1f}" if seconds >= 10 else _number(seconds)
-
-
-def _number(value: float) -> str:
-    """Three decimals; a dash for what one data set cannot tell."""
-    return "-" if math.isnan(value) else f"{value:.3f}"
+    return str(row["data_sets"]), duration(row["seconds"])

@@ -1,6 +1,8 @@
 import json
 import os
+import platform
 
+import numpy as np
 import pytest
 
 from dtstat.errors import DataWarning, InputError
@@ -31,7 +33,11 @@ def test_what_is_appended_is_found_again(written):
 
 def test_lines_are_json_below_a_header(written):
     header, *records = map(json.loads, written.read_text().splitlines())
+    made_with = header.pop("made_with")
     assert header == {**HEADER, "dtstat": __version__, "format": 1}
+    assert made_with["numpy"] == np.__version__
+    assert made_with["python"] == platform.python_version()
+    assert list(made_with) == ["python", "numpy", "scipy"]
     assert records == [FIRST, SECOND]
 
 
@@ -131,6 +137,20 @@ def test_the_ledger_of_another_version_is_refused(written, monkeypatch):
     monkeypatch.setattr("dtstat.studies.ledger.__version__", "99")
     with pytest.raises(InputError, match=f"`dtstat` was '{__version__}' and is now '99'"):
         Ledger.open(written, HEADER)
+
+
+def test_another_numpy_may_go_on(written, monkeypatch):
+    monkeypatch.setattr("numpy.__version__", "99")
+    ledger = Ledger.open(written, HEADER)
+    ledger.append(FIRST)
+    assert Ledger.open(written, HEADER).finished == (FIRST, SECOND, FIRST)
+
+
+def test_a_ledger_that_does_not_say_what_made_it_may_be_gone_on_with(written):
+    first, _, records = written.read_text().partition("\n")
+    header = {k: v for k, v in json.loads(first).items() if k != "made_with"}
+    written.write_text(f"{json.dumps(header)}\n{records}")
+    assert Ledger.open(written, HEADER).finished == (FIRST, SECOND)
 
 
 @pytest.mark.parametrize("content", ["x1,x2\n1,2", "x1,x2", "[1]\n", '{"a": 1}\n', "\n"])
