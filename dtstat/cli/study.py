@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol
 
+import pandas as pd
 import typer
 
 from dtstat import checks, studies
@@ -14,6 +15,22 @@ from dtstat.cli import options
 from dtstat.cli.output import check_writable
 from dtstat.errors import InputError
 from dtstat.report import Summary, Table
+from dtstat.report.plots.canvas import pyplot
+
+Seed = Annotated[int, typer.Option(help="The same seed gives the same data sets.")]
+Jobs = Annotated[int, typer.Option(help="Data sets done side by side; -1 for all cores.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Add each data set to this file when it is finished. Repeat the command after an "
+        "interruption, or with more --reps, and it goes on from there."
+    ),
+]
+TableFile = Annotated[
+    Path | None,
+    typer.Option(help="Write the table to this file: csv, md, txt, html or tex."),
+]
+PICTURES = (".png", ".pdf", ".svg")
 
 study = typer.Typer(
     name="study",
@@ -64,19 +81,10 @@ def table1(
             "four options above."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same data sets.")] = 1,
-    jobs: Annotated[int, typer.Option(help="Data sets done side by side; -1 for all cores.")] = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Add each data set to this file when it is finished. Repeat the command after an "
-            "interruption, or with more --reps, and it goes on from there."
-        ),
-    ] = None,
-    table: Annotated[
-        Path | None,
-        typer.Option(help="Write the table to this file: csv, md, txt, html or tex."),
-    ] = None,
+    seed: Seed = 1,
+    jobs: Jobs = 1,
+    out: Out = None,
+    table: TableFile = None,
 ) -> None:
     """Repeat the paper's first simulation (Table 1).
 
@@ -107,20 +115,120 @@ def table1(
     write(result)
 
 
-def _writer(table: Path | None, out: Path | None) -> Callable[[studies.Table1Result], object]:
+@study.command()
+def highdim(
+    reps: Annotated[int, typer.Option(help="Data sets of each condition.")] = 100,
+    sizes: Annotated[
+        str, typer.Option(help="Rows n of the data sets, separated by commas; 1.5 n items each.")
+    ] = "250,500,1000",
+    phis: Annotated[
+        str, typer.Option(help="Correlations of the factors, separated by commas; '' for none.")
+    ] = "0,0.25,0.75",
+    shares: Annotated[
+        str,
+        typer.Option(help="Shares of factors without unique children; '' for none."),
+    ] = "0,0.2,0.4",
+    readings: Annotated[
+        str,
+        typer.Option(
+            help="Second parents that children of those factors have: own (each child draws one), "
+            "shared (all have the same), or both."
+        ),
+    ] = "own,shared",
+    searches: Annotated[
+        str,
+        typer.Option(
+            help="oracle (best of one threshold, knows the truth), plain (dtstat fit), sequential "
+            "(dtstat fit --search sequential)."
+        ),
+    ] = "oracle,plain,sequential",
+    seed: Seed = 1,
+    jobs: Jobs = 1,
+    out: Out = None,
+    table: TableFile = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="Draw the outcomes as the paper does, to this file: png, pdf or svg."),
+    ] = None,
+) -> None:
+    """Repeat the paper's second simulation (high dimensions, assumptions broken).
+
+    Data are drawn with n rows, 1.5 n items and 0.1 n factors, which correlate, or of which a share
+    has no unique children. The most accurate structure that one threshold gives (oracle), and
+    those that dtstat fit chooses without knowing the truth (plain, sequential) are compared with
+    it. Prints the tables, with what the paper says.
+
+    Example: dtstat study highdim --reps 2 --sizes 50,100 --out highdim.jsonl
+    """
+    check_writable(out, table, figure)
+    write = _writer(table, out)
+    _check_figure(figure, table, out)
+    result = studies.highdim(
+        reps,
+        sizes=_numbers("sizes", sizes),
+        phis=_numbers("phis", phis),
+        shares=_numbers("shares", shares),
+        readings=options.split_names(readings) or (),
+        searches=options.split_names(searches) or (),
+        seed=seed,
+        n_jobs=jobs,
+        out=out,
+        progress=sys.stderr.isatty(),
+    )
+    typer.echo(repr(result.summary()))
+    write(result)
+    if figure is not None:
+        result.plot(figure)
+
+
+def _numbers(name: str, text: str) -> list[float]:
+    """Read numbers separated by commas."""
+    try:
+        return [float(part) for part in options.split_names(text) or ()]
+    except ValueError:
+        raise InputError(
+            f"`{name}` must be numbers separated by commas; got '{text}'.", name
+        ) from None
+
+
+class _Result(Protocol):
+    """What is written of a study."""
+
+    def table(self) -> pd.DataFrame:
+        """Numbers."""
+
+    def summary(self) -> Summary:
+        """Words and tables."""
+
+
+def _writer(table: Path | None, out: Path | None) -> Callable[[_Result], object]:
     """Find, before any work is done, how to write the kind of file that is wanted."""
     if table is None:
         return lambda result: None
-    if out is not None and table.resolve() == out.resolve():
-        raise InputError(f"--table and --out must be two files; got '{table}' for both.")
-    kind = table.suffix.lower()
-    if kind not in _KINDS:
-        raise checks.unknown(
-            "table", f"a file whose name ends in {', '.join(_KINDS)}", str(table), _KINDS
-        )
-    return lambda result: table.write_text(
-        _KINDS[kind](result).rstrip("\n") + "\n", encoding="utf-8"
-    )
+    _check_apart(("--table", table), ("--out", out))
+    _check_kind("table", table, tuple(_KINDS))
+    text = _KINDS[table.suffix.lower()]
+    return lambda result: table.write_text(text(result).rstrip("\n") + "\n", encoding="utf-8")
+
+
+def _check_figure(figure: Path | None, table: Path | None, out: Path | None) -> None:
+    """Refuse, before any work is done, a picture that cannot be drawn."""
+    if figure is not None:
+        _check_apart(("--figure", figure), ("--out", out))
+        _check_apart(("--figure", figure), ("--table", table))
+        _check_kind("figure", figure, PICTURES)
+        pyplot()
+
+
+def _check_apart(one: tuple[str, Path], other: tuple[str, Path | None]) -> None:
+    if other[1] is not None and one[1].resolve() == other[1].resolve():
+        raise InputError(f"{one[0]} and {other[0]} must be two files; got '{one[1]}' for both.")
+
+
+def _check_kind(name: str, file: Path, known: tuple[str, ...]) -> None:
+    if file.suffix.lower() not in known:
+        wanted = f"a file whose name ends in {', '.join(known)}"
+        raise checks.unknown(name, wanted, str(file), known)
 
 
 def _markdown(summary: Summary) -> str:
@@ -134,7 +242,7 @@ def _markdown_table(table: Table) -> str:
     return "\n".join([f"**{table.title}**", "", *lines, "", *table.notes])
 
 
-_KINDS: dict[str, Callable[[studies.Table1Result], str]] = {
+_KINDS: dict[str, Callable[[_Result], str]] = {
     ".csv": lambda result: result.table().to_csv(index=False),
     ".md": lambda result: _markdown(result.summary()),
     ".txt": lambda result: result.summary().to_text(),

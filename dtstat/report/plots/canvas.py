@@ -99,7 +99,7 @@ def stacked(
 
 
 def tiled(
-    ax: Axes | None, count: int, columns: int, row_height: float
+    ax: Axes | None, count: int, columns: int, row_height: float, width: float = WIDTH
 ) -> tuple[Figure | SubFigure, list[Axes]]:
     """Return ``count`` panels, row by row, in a new figure or the area of ``ax``."""
     columns = min(columns, count)
@@ -108,7 +108,7 @@ def tiled(
         figure, grid = pyplot().subplots(
             rows,
             columns,
-            figsize=(WIDTH, rows * row_height + 0.5),
+            figsize=(width, rows * row_height + 0.5),
             squeeze=False,
             layout="constrained",
         )
@@ -116,9 +116,9 @@ def tiled(
             unused.remove()
         return figure, list(grid.ravel()[:count])
     pyplot()
-    width, height = 1 / columns, 1 / rows
+    wide, high = 1 / columns, 1 / rows
     boxes = [
-        (width * (k % columns + 0.2), 1 - height * (k // columns + 0.8), 0.75 * width, 0.6 * height)
+        (wide * (k % columns + 0.2), 1 - high * (k // columns + 0.8), 0.75 * wide, 0.6 * high)
         for k in range(count)
     ]
     return ax.figure, _insets(ax, boxes)
