@@ -89,12 +89,12 @@ class HighDimCall:
 def conditions(
     sizes: Sequence[int], phis: Sequence[float], shares: Sequence[float], readings: Sequence[str]
 ) -> list[Cell]:
-    """List the conditions size by size; a share of 0 is the condition with φ = 0."""
+    """List the conditions, small sizes first; a share of 0 is the condition with φ = 0."""
     levels = [(phi, 0.0, NO_READING) for phi in phis]
     for share in shares:
         names = readings if share else (NO_READING,)
         levels += [(0.0, share, reading) for reading in names]
-    return [Cell(n, *level) for n in sizes for level in dict.fromkeys(levels)]
+    return [Cell(n, *level) for n in sorted(sizes) for level in dict.fromkeys(levels)]
 
 
 def recover_cell(
