@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 STUDY = "highdim"
 _ROWS = {
-    "own": "A share of factors without unique children; own second parents",
-    "shared": "A share of factors without unique children; shared second parents",
+    "own": "Without unique children, own second parents",
+    "shared": "Without unique children, shared second parents",
 }
 
 

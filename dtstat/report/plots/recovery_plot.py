@@ -132,7 +132,8 @@ def _true_numbers(ax: Axes, table: pd.DataFrame) -> None:
     true = table.drop_duplicates("n").sort_values("n")["d"]
     at = np.arange(len(true))
     ax.hlines(true, at - _FILLED / 2, at + _FILLED / 2, color=canvas.INK, lw=1, zorder=1)
-    ax.set_ylim(bottom=0)
+    reach = (table["n_factors_mean"] + table["n_factors_se"].fillna(0)).max()
+    ax.set_ylim(0, 1.08 * max(reach, true.max()))
 
 
 def _level_legend(ax: Axes, row: Conditions) -> None:

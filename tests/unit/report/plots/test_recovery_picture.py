@@ -91,6 +91,9 @@ def test_what_was_reported_is_marked_where_there_is_something():
 def test_true_numbers_are_marked():
     found = drawn([Conditions("T", "φ =", table())]).axes[1]
     thin = [one for one in found.collections if one.get_linewidth()[0] == 1]
+    low, high = found.get_ylim()
+    assert low == 0
+    assert high > 101.5  # the highest mark with its error
     heights = {float(s[0, 1]) for one in thin for s in one.get_segments() if len({*s[:, 1]}) == 1}
     assert {25.0, 100.0} <= heights
 
@@ -106,9 +109,15 @@ def test_signs_are_explained_once_below():
 
 
 def test_titles_and_legends_keep_clear_of_each_other():
-    title = "A share of factors without unique children; shared second parents"
-    figure = drawn([Conditions(title, "share", table())] * 2)
-    for first, last in (figure.axes[0:3:2], figure.axes[3:6:2]):
+    title = "Without unique children, shared second parents"
+    rows = [Conditions(title, "share", table())] * 2
+    given = canvas.pyplot().subplots(figsize=(9, 6))[1]
+    for panels in (drawn(rows).axes, drawn(rows, ax=given) and given.child_axes):
+        _check_clear(panels)
+
+
+def _check_clear(panels):
+    for first, last in (panels[0:3:2], panels[3:6:2]):
         assert first._left_title.get_window_extent().x1 < last.get_legend().get_window_extent().x0
 
 
