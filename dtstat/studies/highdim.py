@@ -99,8 +99,8 @@ def highdim(
 
     Notes
     -----
-    Cost: n = 250 about a second or two a data set, n = 1000 a minute or more, nearly all of it for
-    the two fits; the oracle takes about a second.
+    Cost: a data set of n = 250 takes about a second and a half, one of n = 1000 one to two minutes,
+    nearly all of it for the two fits; the oracle takes seconds.
 
     The oracle has the paper's 50 thresholds and factors of at least two items. Seconds are those
     from the data to the structure, comparisons with the truth included for the oracle alone.
