@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dtstat.arrays import BoolArray, IntArray
-from dtstat.selection.criteria import HELD_OUT, INFORMATION
+from dtstat.selection.criteria import EVIDENCE, HELD_OUT, INFORMATION
 from dtstat.selection.evaluate import Scored
 from dtstat.selection.holdout import HeldOut
 from dtstat.structure import Structure, compare
 
 GIVEN = "given"  # origin of a structure that was not searched for
-# Kass & Raftery (1995), Bayes factors, JASA 90, 773-795: evidence by differences in BIC.
-_EVIDENCE = ((2.0, "hardly any"), (6.0, "some"), (10.0, "strong"), (math.inf, "very strong"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,5 +196,5 @@ def _distance(best: Contender, second: Contender, criterion: str) -> str:
     gap = float(getattr(second, criterion)) - float(getattr(best, criterion))
     if criterion == "aic":
         return f"{gap:.1f} higher"
-    grade = next(word for limit, word in _EVIDENCE if gap < limit)
+    grade = next(word for limit, word in EVIDENCE if gap < limit)
     return f"{gap:.1f} higher ({grade} evidence)"

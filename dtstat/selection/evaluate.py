@@ -122,6 +122,10 @@ class Evaluator:
         self._rejected: set[frozenset[bytes]] = set()
         self._blocks: dict[tuple[bytes, int], float] = {}
 
+    def afresh(self) -> Evaluator:
+        """Return an evaluator of the same correlations that has fitted nothing yet."""
+        return Evaluator(self.R, self.n_obs, self._fit_model)
+
     @property
     def n_items(self) -> int:
         """Number of items p."""
@@ -206,6 +210,12 @@ class Evaluator:
     def best(self, criterion: str, n: float) -> Fitted:
         """Of all fitted structures the one of least cost; the first of equals."""
         return min(self.fitted, key=lambda one: one.cost(criterion, n))
+
+    def reconsidered_best(self, criterion: str, n: float) -> Fitted:
+        """Of all structures the best; of those given up, what may win with so many rows is fitted."""
+        for one in self.hopeless:
+            self.beats(one.proposal, self.best(criterion, n), criterion, n)
+        return self.best(criterion, n)
 
     def worth(self, fitted: Fitted) -> float:
         """Rows that the data are worth as evidence about a structure."""

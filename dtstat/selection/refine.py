@@ -1,18 +1,10 @@
 """Local search around the best structures: loadings added and dropped one at a time.
 
 Cliques find an item with two parents only if it depends on all children of both by more than the
-threshold. Here the fitted model itself says which loading it lacks, by the score test: with
-P = Σ⁻¹, E = R − Σ and B = PΛΦ, the log-likelihood per row rises along λ_ik by
-
-    g_ik = (P E B)_ik,   with information   I_ik = P_ii (ΦΛᵀB)_kk + B_ik²,
-
-so n g²/I is the expected gain and g/I the expected size (Sörbom 1989). A loading is added only if
-the criterion falls *and* it turns out salient in size: with thousands of rows tiny cross-loadings
-are significant everywhere.
-
-References
-----------
-Sörbom, D. (1989). Model modification. Psychometrika 54, 371–384.
+threshold. Here the fitted model itself says which loading it lacks
+(:mod:`dtstat.estimation.factors.missing_loadings`). A loading is added only if the criterion falls
+*and* it turns out salient in size: with thousands of rows tiny cross-loadings are significant
+everywhere.
 """
 
 from __future__ import annotations
@@ -22,13 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from dtstat.arrays import FloatArray
+from dtstat.estimation.factors.missing_loadings import expected_gains
 from dtstat.progress import Progress, track
+from dtstat.selection.criteria import SALIENT
 from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
 from dtstat.selection.merge import merge_while_better
 from dtstat.selection.search import Outcome, Rules
 
-SALIENT = 0.2  # least size of a loading that is worth a place in the structure
 _STARTS = 3  # structures to start from, the best
 _ORIGIN = "refined"
 _TRIES = 5  # loadings tried at each step, the most promising
@@ -78,7 +70,8 @@ def _neighbours(evaluator: Evaluator, current: Fitted, rules: Rules) -> Iterator
     if not current.n_factors:
         return
     support = current.proposal.support
-    promise = np.where(support, -np.inf, _expected_gains(evaluator.R, current))
+    promise = expected_gains(evaluator.R, current.estimate, support)
+    promise[support] = -np.inf
     for edge in np.argsort(-promise, axis=None)[:_TRIES]:
         i, k = divmod(int(edge), support.shape[1])
         if np.isfinite(promise[i, k]):
@@ -101,18 +94,6 @@ def _with(proposal: Proposal, toggled: list[tuple[int, int]]) -> Iterator[Propos
     changed = Proposal(support, _ORIGIN)
     if len(changed.key) == support.shape[1]:
         yield changed
-
-
-def _expected_gains(R: FloatArray, current: Fitted) -> FloatArray:
-    """(p, d) score statistics g²/I of all loadings."""
-    L, Phi = current.estimate.loadings, current.estimate.factor_correlations
-    Sigma = L @ Phi @ L.T + np.diag(current.estimate.uniquenesses)
-    P = np.linalg.inv(Sigma)
-    B = P @ L @ Phi
-    gradient = P @ (R - Sigma) @ B
-    information = np.outer(P.diagonal(), np.einsum("jk,jk->k", L @ Phi, B)) + B**2
-    gains: FloatArray = gradient**2 / information
-    return gains
 
 
 def _new_are_salient(one: Fitted, before: Fitted) -> bool:

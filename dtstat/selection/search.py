@@ -159,19 +159,21 @@ def complete(
     return Proposal(attach(evaluator.strength, cores, least, rules.min_children), origin)
 
 
-def settle(evaluator: Evaluator, rules: Rules, improve: Callable[[float], None]) -> Outcome:
+def settle(
+    evaluator: Evaluator, rules: Rules, improve: Callable[[float], None], enough: float = 1.0
+) -> Outcome:
     """Search with all rows counted; then with what they are worth, until that does not fall.
 
     Structure and misfit are estimated in turn. Fewer rows favour simpler structures, which misfit
-    more, so the count falls until structure and count agree.
+    more, so the count falls until structure and count agree, to the share ``enough``.
     """
     n = float(evaluator.n_obs)
     while True:
         improve(n)
-        best = evaluator.best(rules.criterion, n)
+        best = evaluator.reconsidered_best(rules.criterion, n)
         worth = evaluator.worth(best) if rules.approximate and best.n_factors else n
-        if worth >= n:
-            return Outcome(best, n, evaluator.hopeless)
+        if worth >= enough * n:
+            return Outcome(best, min(worth, n), evaluator.hopeless)
         # That no factor model fits exactly is no argument for independence.
         evaluator.reject(evaluator.fit(nothing(evaluator.n_items)))
         n = worth

@@ -30,6 +30,8 @@ equivalent models is written down.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray, IntArray
@@ -38,6 +40,7 @@ from dtstat.structure.cliques import simplicial
 
 _SHARE = 0.5  # of the largest weight: the plainest half of the scale first, what they hide later
 _LEAST, _TINY = 0.05, 1e-3  # share of a variance; covariance to divide by
+_MOST_ALONE = 5  # pairs of factors that are untangled one at a time
 _MOSTLY_NEW = 2 / 3  # share of items not taken in this round from which a clique is another factor
 
 
@@ -171,3 +174,24 @@ def _common(M: FloatArray, j: int, pure: IntArray, clique: IntArray) -> float:
     bottom = M[np.ix_(a, others)]
     usable = (a[:, None] != others) & (np.abs(bottom) > _TINY)
     return float(np.quantile(top[usable] / bottom[usable], share)) if usable.any() else np.nan
+
+
+def untangled(support: BoolArray) -> Iterator[BoolArray]:
+    """Yield structures in which a factor is turned, so that fewer of its items load on another.
+
+    With η_j = η − c η_k in place of η, items of j alone load on k as well, in proportion to their
+    loadings on j, and items of both may not: the same model, with other zeros. If most items of j
+    load on k, those that do and those that do not are exchanged: in all such pairs at once, then
+    in some of them alone.
+    """
+    A = support.astype(np.float32)
+    shared = A.T @ A
+    sizes = shared.diagonal().copy()
+    np.fill_diagonal(shared, 0.0)
+    pairs = np.argwhere((shared > sizes[:, None] / 2) & (sizes[:, None] <= sizes))
+    together = [pairs] if len(pairs) > 1 else []
+    for some in [*together, *pairs[:_MOST_ALONE, None]]:
+        changed = support.copy()
+        for j, k in some:
+            changed[:, k] ^= support[:, j]
+        yield changed

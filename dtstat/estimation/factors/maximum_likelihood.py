@@ -35,7 +35,8 @@ MEMORY = 8  # earlier steps that an accelerated one is made from
 CORRECTIONS = 20  # the same of L-BFGS-B
 CALM = 2  # steps in a row that must gain nothing: a single one may be a stumble
 RIDGE = 1e-9  # relative; keeps apart factors that become one, and steps that repeat one another
-PACE = 3  # last steps whose gain tells how far a search could still come
+PACE = 3  # last steps whose gain tells how far a search could still come,
+HORIZON = 50  # if as many more gained as much; they gain less and less
 POWER_ITERATIONS = 4
 DAMPING = 0.7  # of the correlations the factors start with
 NOTHING = 1e-9  # stands for the length of a factor that has no items
@@ -121,24 +122,24 @@ class FactorLikelihood:
         L, T, log_psi = self.unpack(theta)
         precision = np.exp(-log_psi)
         W = L * precision[:, None]
-        K = T.T @ (L.T @ W) @ T
+        K = T.T @ self._summed(L, W) @ T
         K.flat[:: self.d + 1] += 1.0
         root, KT, _ = dposv(K, T.T)
         V = T @ KT
-        RW = self._times(W)
-        WRW = W.T @ RW
+        RW = self._summed(W, self.R).T
+        WRW = self._summed(W, RW)
         VWRW = V @ WRW
         log_det = log_psi.sum() + 2 * np.log(root.diagonal()).sum()
         value = -0.5 * float(log_det + self.variances @ precision - VWRW.trace())
         return value, Moments(L, T, precision, V, WRW, RW @ V, V + VWRW @ V)
 
-    def _times(self, W: FloatArray) -> FloatArray:
-        """Return RW; if W is large, without its zeros."""
+    def _summed(self, W: FloatArray, X: FloatArray) -> FloatArray:
+        """Return WᵀX for W that is zero outside the support; if large, without its zeros."""
         if self._sparse is None:
-            return self.R @ W
+            return W.T @ X
         self._sparse.data[:] = W.T[self.support.T]
-        RW: FloatArray = (self._sparse @ self.R).T  # R is symmetric
-        return RW
+        product: FloatArray = self._sparse @ X
+        return product
 
     def em_step(self, moments: Moments) -> FloatArray:
         """M-step: regress each item on its parents; Φ = C_zz, brought to variances 1 through Λ."""
@@ -167,7 +168,7 @@ class FactorLikelihood:
         LC = L @ moments.C_zz
         by_loading = (C_xz - LC) * moments.precision[:, None]
         residual = self.variances + ((LC - 2 * C_xz) * L).sum(axis=1)
-        G = L.T @ (L * moments.precision[:, None])
+        G = self._summed(L, L * moments.precision[:, None])
         Q = np.eye(self.d) - moments.V @ G
         by_T = (Q.T @ moments.WRW - G) @ Q @ moments.T
         return np.concatenate(
@@ -189,12 +190,13 @@ class FactorLikelihood:
         shared out where an item has several parents. The factors correlate as the components do,
         less some because shared items bring these together.
         """
-        R, A = self.R, self.support.astype(float)
-        v = A * R[:, (A * (np.abs(R) @ A)).argmax(axis=0)]
+        A = self.support.astype(float)
+        first = (A * self._summed(A, np.abs(self.R)).T).argmax(axis=0)
+        v = A * self.R[:, first]
         for _ in range(POWER_ITERATIONS):
-            v = A * (R @ v)
+            v = A * self._summed(v, self.R).T
             v /= np.sqrt(np.maximum((v**2).sum(axis=0), NOTHING))
-        S = v.T @ R @ v
+        S = self._summed(v, self._summed(v, self.R).T)
         off_diagonal = S.diagonal() - self.variances @ v**2
         c = np.sqrt(np.clip(off_diagonal / np.maximum(1 - (v**4).sum(axis=0), 0.1), 0.1, None))
         L = np.clip(c * v, -0.9, 0.9) / np.maximum(A.sum(axis=1, keepdims=True), 1)
@@ -226,7 +228,7 @@ class Summit:
     iterations
         Steps taken.
     reach
-        If the search was given up: the value it would have had if all steps left had gained as
+        If the search was given up: the value it would have had if many more steps had gained as
         much as the last ones.
     """
 
@@ -242,7 +244,7 @@ def maximise(
 ) -> Summit:
     """Search for the maximum: accelerated EM, then quasi-Newton where that creeps.
 
-    Steps gain less and less. A search that would not get to ``enough`` although all steps left
+    Steps gain less and less. A search that would not get to ``enough`` although many more steps
     gained as much as the last ones is given up.
 
     Parameters
@@ -296,7 +298,8 @@ def accelerated_em(
         iterations += 1
         values.append(value)
         if iterations > PACE:
-            reach = value + (most - iterations) * (value - values[-1 - PACE]) / PACE
+            pace = (value - values[-1 - PACE]) / PACE
+            reach = value + min(most - iterations, HORIZON) * pace
     return Summit(theta, value, calm == CALM, iterations, reach if reach < enough else None)
 
 
