@@ -212,7 +212,7 @@ class Evaluator:
         return min(self.fitted, key=lambda one: one.cost(criterion, n))
 
     def reconsidered_best(self, criterion: str, n: float) -> Fitted:
-        """Of all structures the best; of those given up, what may win with so many rows is fitted."""
+        """Of all structures the best, those given up that may win with so many rows among them."""
         for one in self.hopeless:
             self.beats(one.proposal, self.best(criterion, n), criterion, n)
         return self.best(criterion, n)

@@ -20,20 +20,16 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import ndtri
 
-from dtstat.arrays import BoolArray, FloatArray, IntArray
+from dtstat.arrays import FloatArray, IntArray
 from dtstat.estimation.factors.copula import FactorEstimate
-from dtstat.estimation.factors.missing_loadings import expected_gains
 from dtstat.progress import Progress, track
-from dtstat.selection.criteria import SALIENT, VERY_STRONG, price_of_edge
+from dtstat.selection.criteria import VERY_STRONG, price_of_edge
 from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
-from dtstat.selection.merge import merge_while_better
 from dtstat.selection.search import Outcome, Rules, complete, nothing, search_barcode, settle
+from dtstat.selection.sweep import SWEPT, lacking, simplified, swept
 from dtstat.structure.barcode import Barcode, barcode
-from dtstat.structure.sequential import conditioned, plainest_cliques, untangled
+from dtstat.structure.sequential import conditioned, plainest_cliques
 
-_ORIGIN = "sequential"
-_MOST_SWEEPS = 12  # of gaining and losing loadings; they settle in two or three, rarely more
-_MOST_ALONE = 5  # factors that are left out one at a time
 _ABOUT_THE_SAME = 0.5  # share of rows from which misfit is less than sampling error
 _BY_CHANCE = 0.05  # probability that any pair of unrelated items exceeds the floor
 # A rank correlation made latent varies by 1.1 / sqrt(n), not 1 / sqrt(n), if items are unrelated.
@@ -68,12 +64,12 @@ def search_sequential(
         rounds = _explained_exactly(trial, bars, rules, n)
         best = _while_better(track(rounds, progress, "rounds"), best, rules.criterion, n)
         best = _completed_jointly(trial, best, bars.item_names, rules, n)
-        trial.fit(complete(trial, best.proposal.support, rules, n, _ORIGIN))
+        trial.fit(complete(trial, best.proposal.support, rules, n, SWEPT))
 
     found = settle(trial, rules, improve, _ABOUT_THE_SAME)
     if not _convincing(trial, found.best, plain, rules.criterion):
         return plain
-    best = evaluator.fit(found.best.proposal)
+    best = evaluator.fit(Proposal(found.best.proposal.support, SWEPT))
     return Outcome(best, max(found.n_effective, plain.n_effective), plain.passed_over)
 
 
@@ -84,7 +80,7 @@ def _leaves_something(
     if not fitted.n_factors:
         return True
     price = price_of_edge(rules.criterion, evaluator.n_items, n)
-    if _gained(evaluator.R, fitted, n, price).any():
+    if lacking(evaluator.R, fitted, n, price).any():
         return True
     left = _bars(_left(evaluator.R, fitted.estimate), names, rules)
     return len(_taken(left, fitted.n_factors, n)) > 0
@@ -103,7 +99,7 @@ def _convincing(evaluator: Evaluator, found: Fitted, plain: Outcome, criterion: 
 def _explained_exactly(
     evaluator: Evaluator, bars: Barcode, rules: Rules, n: float
 ) -> Iterator[Fitted]:
-    """Rounds in which factors are explained by the unique members of their cliques.
+    """Go round by round, each explaining factors by the unique members of their cliques.
 
     That is exact, however many factors are still unknown.
     """
@@ -111,7 +107,7 @@ def _explained_exactly(
     cliques = np.zeros((evaluator.n_items, 0), dtype=bool)
     while len(taken := _taken(bars, cliques.shape[1], n)):
         cliques = np.unique(np.hstack([cliques, bars.members[taken].T]), axis=1)
-        yield _swept(evaluator, cliques, rules, n)
+        yield swept(evaluator, cliques, rules, n)
         M = conditioned(M, bars, taken)
         bars = _bars(M, bars.item_names, rules)
 
@@ -119,14 +115,14 @@ def _explained_exactly(
 def _explained_jointly(
     evaluator: Evaluator, found: Fitted, names: tuple[str, ...], rules: Rules, n: float
 ) -> Iterator[Fitted]:
-    """Rounds in which factors are explained by the joint estimate, which has less noise."""
+    """Go round by round, each explaining factors by the joint estimate, which has less noise."""
     while True:
         bars = _bars(_left(evaluator.R, found.estimate), names, rules)
         taken = _taken(bars, found.n_factors, n)
         if not len(taken):
             return
         support = np.unique(np.hstack([found.proposal.support, bars.members[taken].T]), axis=1)
-        found = _swept(evaluator, support, rules, n)
+        found = swept(evaluator, support, rules, n)
         yield found
 
 
@@ -134,10 +130,10 @@ def _completed_jointly(
     evaluator: Evaluator, start: Fitted, names: tuple[str, ...], rules: Rules, n: float
 ) -> Fitted:
     """Simplify, explain the rest by joint estimates, and simplify again."""
-    best = _simplified(evaluator, start, rules, n)
+    best = simplified(evaluator, start, rules, n)
     rounds = _explained_jointly(evaluator, best, names, rules, n)
     best = _while_better(rounds, best, rules.criterion, n)
-    return _simplified(evaluator, best, rules, n)
+    return simplified(evaluator, best, rules, n)
 
 
 def _while_better(rounds: Iterator[Fitted], best: Fitted, criterion: str, n: float) -> Fitted:
@@ -169,87 +165,3 @@ def _bars(M: FloatArray, names: tuple[str, ...], rules: Rules) -> Barcode:
 def chance_floor(n: float, p: int) -> float:
     """Dependence that the strongest of all pairs of unrelated items exceeds in 1 of 20 samples."""
     return float(-_SPREAD * ndtri(_BY_CHANCE / (p * (p - 1))) / np.sqrt(n))
-
-
-def _simplified(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fitted:
-    """Untangle, leave out and merge factors while the criterion falls."""
-    while True:
-        tries = [_swept(evaluator, one, rules, n) for one in _simpler(current, rules.min_children)]
-        tries.append(merge_while_better(evaluator, current, rules.criterion, n))
-        best = min([current, *tries], key=lambda one: one.cost(rules.criterion, n))
-        if best is current:
-            return current
-        current = best
-
-
-def _simpler(fitted: Fitted, min_children: int) -> Iterator[BoolArray]:
-    """Structures with factors untangled, or without those that are the main one of few items."""
-    support = fitted.proposal.support
-    if not fitted.n_factors:
-        return
-    yield from untangled(support)
-    mains = np.bincount(
-        _main_factor(fitted.estimate)[support.any(axis=1)], minlength=support.shape[1]
-    )
-    few = np.flatnonzero(mains < min_children)
-    together = [few] if len(few) > 1 else []
-    for some in [*together, *few[:_MOST_ALONE, None]]:
-        yield np.delete(support, some, axis=1)
-
-
-def _main_factor(estimate: FactorEstimate) -> IntArray:
-    """(p,) the factor of each item's largest loading."""
-    main: IntArray = np.abs(estimate.loadings).argmax(axis=1)
-    return main
-
-
-def _swept(evaluator: Evaluator, support: BoolArray, rules: Rules, n: float) -> Fitted:
-    """Let items gain and lose loadings until none does; factors left too small are dropped.
-
-    What was lost is not gained again.
-    """
-    price = price_of_edge(rules.criterion, evaluator.n_items, n)
-    lost = np.zeros_like(support)
-    for _ in range(_MOST_SWEEPS):
-        support, first = np.unique(support, axis=1, return_index=True)
-        large = support.sum(axis=0) >= rules.min_children
-        support, lost = support[:, large], lost[:, first[large]]
-        fitted = evaluator.fit(Proposal(support, _ORIGIN))
-        if not np.array_equal(fitted.proposal.support, support):  # known in another order
-            support = fitted.proposal.support
-            lost = np.zeros_like(support)
-        lost |= support & ~_paid(fitted.estimate, n, price)
-        changed = (support | _gained(evaluator.R, fitted, n, price)) & ~lost
-        if (changed == support).all():
-            break
-        support = changed
-    return fitted
-
-
-def _paid(estimate: FactorEstimate, n: float, price: float) -> BoolArray:
-    """(p, d) loadings whose loss would cost more than their price: n log(1 + λ² / θ).
-
-    Those that are not salient are lost too, unless they are the largest of their items.
-    """
-    size = np.abs(estimate.loadings)
-    gain = n * np.log1p(size**2 / estimate.uniquenesses[:, None])
-    paid: BoolArray = (gain > price) & ((size >= SALIENT) | (size == size.max(1, keepdims=True)))
-    return paid
-
-
-def _gained(R: FloatArray, fitted: Fitted, n: float, price: float) -> BoolArray:
-    """(p, d) loadings that items lack, where they pay.
-
-    Each item gains the loading it lacks most; of the items of a factor that lack the same one only
-    the first does, for the others may lack it because of that one.
-    """
-    support, estimate = fitted.proposal.support, fitted.estimate
-    gains = n * expected_gains(R, estimate, support)
-    most, gain = gains.argmax(axis=1), gains.max(axis=1, initial=0.0)
-    pays = np.flatnonzero(gain > price)
-    pays = pays[np.argsort(-gain[pays], kind="stable")]
-    groups = np.column_stack([_main_factor(estimate), most])[pays]
-    first = pays[np.unique(groups, axis=0, return_index=True)[1]]
-    gained = np.zeros_like(support)
-    gained[first, most[first]] = True
-    return gained

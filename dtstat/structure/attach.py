@@ -85,7 +85,8 @@ def attach(strength: FloatArray, cores: BoolArray, least: float, min_children: i
         if sizes.min() >= min_children:
             return support
         given_up = sizes.argmin()
-        cores, loadings = (np.delete(each, given_up, axis=1) for each in (cores, loadings))
+        cores = np.delete(cores, given_up, axis=1)
+        loadings = np.delete(loadings, given_up, axis=1)
     return cores
 
 

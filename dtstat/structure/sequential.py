@@ -9,23 +9,37 @@ the factors already found. Given them, items follow the factor model of the othe
 conditional dependence has the parent-sharing graph of U alone. An item whose other parents are all
 in E is a unique child there.
 
-Proposition. Take away, in rounds, every factor that is an independent maximal clique of the
-parent-sharing graph of the factors left. If each such clique is the child set of one factor, and
-no factor is left in the end, then dependence with a positive local margin in every round determines
-the structure.
+Condition. In rounds, take away every factor whose child set is an independent maximal clique of
+the parent-sharing graph of the factors left. In every round each such clique is the child set of
+one factor; before the last round such factors have two unique children (items without another
+parent among the factors left); and in the end no factor is left.
+
+Condition 1 of the paper is the case of one round. It suffices that some order of the factors gives
+each of them two unique children after those before it are explained, and that no items form a
+clique in any round but the children of one factor.
+
+Proposition. If the condition holds, dependence with a positive local margin in every round
+(:mod:`dtstat.structure.barcode`) determines the structure.
 
 Proof. If u is a unique child of k in a round, all its neighbours are children of k, which are
 joined to each other, so that its closed neighbourhood ch(k) is a maximal clique with u in no other:
 it is found (Lemma 1 of the paper, of which this half needs the unique child of k only). Conversely,
 an independent maximal clique is the closed neighbourhood of one of its members v, the union of the
 child sets of v's parents. By the condition that is the child set of one factor, so nothing else is
-found. Loadings on a factor that is found are identified by its unique children: up to scale they
-are the covariances of the other items with them. Hence Cov(X | η_E) is determined, and the next
-round can begin. ∎
+found. Let M = Cov(X | η_E), and u, v two unique children of k. M_iu = λ_u c_i, with c_i the
+covariance of item i ≠ u with η_k given η_E; hence λ_u / λ_v = M_iu / M_iv for a third child i, the
+variance of u that k explains is h_u = M_uv M_iu / M_iv, and
 
-The condition fails for two factors if every child of the one shares a parent with every child of
-the other; with all second parents of a factor the same, it is a matter of taste which of two
-equivalent models is written down.
+    Cov(X_i, X_j | η_E, η_k) = M_ij − M_iu M_ju / h_u        (for i or j = u put h_u in place of M_uu)
+
+is determined; several factors of a round in the same way, with the matrix of the h and M_uu'. Hence
+the next round can begin. ∎
+
+With one unique child the clique is found, but how much of the dependence it explains is not
+determined. Which zeros are the right ones is determined only if loadings are not in proportion: if
+all items of j load on k as well, in proportion to their loadings on j, the model is that of two
+correlated factors without those loadings (:func:`untangled`). So it is if all children of a factor
+share one second parent: it is a matter of taste which of two equivalent models is written down.
 """
 
 from __future__ import annotations
@@ -38,6 +52,7 @@ from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.cliques import simplicial
 
+_TO_EXPLAIN = 2  # unique children that determine what a factor explains
 _SHARE = 0.5  # of the largest weight: the plainest half of the scale first, what they hide later
 _LEAST, _TINY = 0.05, 1e-3  # share of a variance; covariance to divide by
 _MOST_ALONE = 5  # pairs of factors that are untangled one at a time
@@ -60,19 +75,26 @@ def explaining_rounds(support: BoolArray) -> list[IntArray] | None:
     [[0], [1]]
     """
     left = np.arange(support.shape[1])
-    rounds = []
+    rounds: list[IntArray] = []
     while len(left):
-        A = support[:, left]
-        columns = {column.tobytes(): k for k, column in enumerate(np.ascontiguousarray(A.T))}
-        cliques = _cliques(A)
-        if len(columns) < len(left) or not cliques <= set(columns):
+        found = _found(support[:, left])
+        if found is None or not len(found):
             return None
-        found = np.array(sorted(columns[clique] for clique in cliques), dtype=np.int64)
-        if not len(found):
+        own = support[support[:, left].sum(axis=1) == 1].sum(axis=0)
+        if len(found) < len(left) and own[left[found]].min() < _TO_EXPLAIN:
             return None
         rounds.append(left[found])
         left = np.delete(left, found)
     return rounds
+
+
+def _found(A: BoolArray) -> IntArray | None:
+    """Factors that are independent maximal cliques; None if other cliques are, or two are one."""
+    columns = {column.tobytes(): k for k, column in enumerate(np.ascontiguousarray(A.T))}
+    cliques = _cliques(A)
+    if len(columns) < A.shape[1] or not cliques <= set(columns):
+        return None
+    return np.array(sorted(columns[clique] for clique in cliques), dtype=np.int64)
 
 
 def _cliques(A: BoolArray) -> set[bytes]:

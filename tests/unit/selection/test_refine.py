@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import fit_factors, latent_correlations
-from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
-from dtstat.selection.refine import SALIENT, _expected_gains, refine
+from dtstat.estimation.factors.copula import latent_correlations
+from dtstat.selection.criteria import SALIENT
+from dtstat.selection.evaluate import Evaluator, Proposal
+from dtstat.selection.refine import refine
 from dtstat.selection.search import Outcome, Rules, search_barcode
 from dtstat.structure.barcode import barcode
 
@@ -93,20 +94,6 @@ def test_nothing_to_refine_without_factors():
     R = np.eye(5)
     _, outcome = started(R, np.zeros((5, 0), dtype=bool))
     assert outcome.best.n_factors == 0
-
-
-def test_expected_gains_foretell_the_likelihood():
-    """The score test is right to first order for a small loading."""
-    R = population(0.05)
-    estimate = fit_factors(R, 1000, SIMPLE)
-    current = Fitted(Proposal(SIMPLE, ""), estimate.log_likelihood, 1000, estimate)
-    gains = np.where(SIMPLE, 0, _expected_gains(R, current))
-    assert np.unravel_index(gains.argmax(), gains.shape) == (0, 1)
-    more = SIMPLE.copy()
-    more[0, 1] = True
-    gain = 2 * (fit_factors(R, 1000, more).log_likelihood - estimate.log_likelihood)
-    assert gain > 0
-    assert 1000 * gains[0, 1] == pytest.approx(gain, rel=0.35)
 
 
 def test_finds_planted_cross_loadings():
