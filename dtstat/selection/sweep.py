@@ -68,6 +68,8 @@ def swept(evaluator: Evaluator, support: BoolArray, rules: Rules, n: float) -> F
         large = support.sum(axis=0) >= rules.min_children
         support, lost = support[:, large], lost[:, first[large]]
         fitted = evaluator.fit(Proposal(support, SWEPT))
+        if not fitted.n_factors:
+            break
         if not np.array_equal(fitted.proposal.support, support):  # known in another order
             support = fitted.proposal.support
             lost = np.zeros_like(support)

@@ -30,10 +30,10 @@ found. Let M = Cov(X | η_E), and u, v two unique children of k. M_iu = λ_u c_i
 covariance of item i ≠ u with η_k given η_E; hence λ_u / λ_v = M_iu / M_iv for a third child i, the
 variance of u that k explains is h_u = M_uv M_iu / M_iv, and
 
-    Cov(X_i, X_j | η_E, η_k) = M_ij − M_iu M_ju / h_u        (for i or j = u put h_u in place of M_uu)
+    Cov(X_i, X_j | η_E, η_k) = M_ij − M_iu M_ju / h_u,   M_uu replaced by h_u on the right,
 
-is determined; several factors of a round in the same way, with the matrix of the h and M_uu'. Hence
-the next round can begin. ∎
+is determined; several factors of a round in the same way, with the matrix of the h and M_uu'.
+Hence the next round can begin. ∎
 
 With one unique child the clique is found, but how much of the dependence it explains is not
 determined. Which zeros are the right ones is determined only if loadings are not in proportion: if

@@ -4,7 +4,8 @@ With P = Σ⁻¹, E = R − Σ and B = PΛΦ, the log-likelihood per row rises a
 
     g_ik = (P E B)_ik,
 
-and the loadings of item i have the information I = P_ii ΦΛᵀB + b_i b_iᵀ. At the maximum g is zero for the parents S of the item, which give way to a new one:
+and the loadings of item i have the information I = P_ii ΦΛᵀB + b_i b_iᵀ. At the maximum g is zero
+for the parents S of the item, which give way to a new one:
 
     n g_ik² / (I_kk − I_kS I_SS⁻¹ I_Sk)
 
