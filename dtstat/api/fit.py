@@ -67,7 +67,10 @@ def fit(
         What is thresholded; see :func:`dtstat.measures`.
     search
         "barcode": each factor is a clique at its own threshold, so strong and weak scales are
-        found together; "threshold": one threshold for all factors, as in the paper.
+        found together; "threshold": one threshold for all factors, as in the paper;
+        "sequential": the barcode search, then factors that show only when others are explained,
+        because all their items have a second parent. Use it where cross-loadings may hide
+        factors; unless it explains clearly more, the answer is that of "barcode".
     thresholds
         For "threshold": "exact" for all, a number of evenly spaced ones, or a list.
     estimator

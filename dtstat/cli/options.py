@@ -65,7 +65,10 @@ NObs = Annotated[
 ]
 SearchName = Annotated[
     str,
-    typer.Option(help="barcode (every factor has its own threshold) or threshold (one for all)."),
+    typer.Option(
+        help="barcode (every factor has its own threshold), threshold (one for all) or sequential "
+        "(barcode, then factors that others hide)."
+    ),
 ]
 CriterionName = Annotated[str, typer.Option(help="What chooses the structure; see fit.")]
 Resamples = Annotated[

@@ -25,7 +25,9 @@ def factors_table(frame: pd.DataFrame, title: str) -> Table:
         "core: that clique, the longest-lived within the factor. unique: items of no other factor.",
     ]
     if any(not core for core in frame["core"]):
-        notes.append("No core: what is left of cliques that overlap.")
+        notes.append(
+            "No core: what is left of cliques that overlap, or shows when others are explained."
+        )
     table = Table.from_frame(shown, title, notes)
     return replace(table, alignment="lrrrrrl")
 

@@ -46,6 +46,7 @@ from dtstat.selection.search import (
     search_threshold,
 )
 from dtstat.selection.sequential import search_sequential
+from dtstat.selection.sweep import SWEPT
 from dtstat.structure.attach import attached_items
 from dtstat.structure.barcode import barcode
 from dtstat.structure.path import candidates
@@ -330,7 +331,9 @@ def result(
         n_typical=problem.n,
         n_effective=min(choice.share, 1.0) * problem.n,
         contenders=tuple(everything[k] for k in [*order, *rest]),
-        explanation=choice.before + explanation(everything, order, call.criterion),
+        explanation=choice.before
+        + explanation(everything, order, call.criterion)
+        + _in_turn(call, everything[order[0]]),
         grid=work.grid,
         sample=sample,
         marginals=margins,
@@ -338,6 +341,18 @@ def result(
         nonlinear=curves,
         given_names=work.names,
     )
+
+
+def _in_turn(call: FitCall, chosen: Contender) -> str:
+    """Say what came of explaining factors in turn."""
+    if call.search != "sequential":
+        return ""
+    if chosen.origin != SWEPT:
+        return " Explaining factors in turn showed nothing that is clearly more."
+    own = chosen.support[chosen.support.sum(axis=1) == 1].any(axis=0)
+    hidden = int((~own).sum())
+    having = "1 has" if hidden == 1 else f"{hidden or 'none'} have"
+    return f" Found by explaining factors in turn; {having} no item of their own."
 
 
 def refuse_uncovered(support: BoolArray, names: tuple[str, ...], call: FitCall) -> None:

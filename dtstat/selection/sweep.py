@@ -13,11 +13,11 @@ import numpy as np
 from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.estimation.factors.copula import FactorEstimate
 from dtstat.estimation.factors.missing_loadings import expected_gains
+from dtstat.estimation.factors.turning import turned
 from dtstat.selection.criteria import SALIENT, price_of_edge
 from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
 from dtstat.selection.merge import merge_while_better
 from dtstat.selection.search import Rules
-from dtstat.structure.sequential import untangled
 
 SWEPT = "sequential"  # origin of what is fitted here
 _MOST_SWEEPS = 12  # they settle in two or three, rarely more
@@ -25,26 +25,29 @@ _MOST_ALONE = 5  # factors that are left out one at a time
 
 
 def simplified(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fitted:
-    """Untangle, leave out and merge factors while the criterion falls."""
+    """Turn, leave out and merge factors while the criterion falls."""
     while True:
-        tries = [swept(evaluator, one, rules, n) for one in _simpler(current, rules.min_children)]
-        tries.append(merge_while_better(evaluator, current, rules.criterion, n))
-        best = min([current, *tries], key=lambda one: one.cost(rules.criterion, n))
-        if best is current:
+        before = current
+        for support in _simpler(before, rules, n):
+            found = swept(evaluator, support, rules, n)
+            if found.cost(rules.criterion, n) < current.cost(rules.criterion, n):
+                current = found
+                break
+        current = merge_while_better(evaluator, current, rules.criterion, n)
+        if current is before:
             return current
-        current = best
 
 
-def _simpler(fitted: Fitted, min_children: int) -> Iterator[BoolArray]:
+def _simpler(fitted: Fitted, rules: Rules, n: float) -> Iterator[BoolArray]:
     """Yield structures with factors turned, or without those that are the main one of few items."""
-    support = fitted.proposal.support
     if not fitted.n_factors:
         return
-    yield from untangled(support)
-    mains = np.bincount(
-        _main_factor(fitted.estimate)[support.any(axis=1)], minlength=support.shape[1]
-    )
-    few = np.flatnonzero(mains < min_children)
+    support, estimate = fitted.proposal.support, fitted.estimate
+    after = turned(estimate, support, n, price_of_edge(rules.criterion, len(support), n))
+    if after is not None:
+        yield after
+    mains = np.bincount(_main_factor(estimate)[support.any(axis=1)], minlength=support.shape[1])
+    few = np.flatnonzero(mains < rules.min_children)
     together = [few] if len(few) > 1 else []
     for some in [*together, *few[:_MOST_ALONE, None]]:
         yield np.delete(support, some, axis=1)

@@ -38,13 +38,12 @@ Hence the next round can begin. ∎
 With one unique child the clique is found, but how much of the dependence it explains is not
 determined. Which zeros are the right ones is determined only if loadings are not in proportion: if
 all items of j load on k as well, in proportion to their loadings on j, the model is that of two
-correlated factors without those loadings (:func:`untangled`). So it is if all children of a factor
-share one second parent: it is a matter of taste which of two equivalent models is written down.
+correlated factors without those loadings (:mod:`dtstat.estimation.factors.turning`). So it is if
+all children of a factor share one second parent: it is a matter of taste which of two equivalent
+models is written down.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -55,7 +54,6 @@ from dtstat.structure.cliques import simplicial
 _TO_EXPLAIN = 2  # unique children that determine what a factor explains
 _SHARE = 0.5  # of the largest weight: the plainest half of the scale first, what they hide later
 _LEAST, _TINY = 0.05, 1e-3  # share of a variance; covariance to divide by
-_MOST_ALONE = 5  # pairs of factors that are untangled one at a time
 _MOSTLY_NEW = 2 / 3  # share of items not taken in this round from which a clique is another factor
 
 
@@ -196,24 +194,3 @@ def _common(M: FloatArray, j: int, pure: IntArray, clique: IntArray) -> float:
     bottom = M[np.ix_(a, others)]
     usable = (a[:, None] != others) & (np.abs(bottom) > _TINY)
     return float(np.quantile(top[usable] / bottom[usable], share)) if usable.any() else np.nan
-
-
-def untangled(support: BoolArray) -> Iterator[BoolArray]:
-    """Yield structures in which a factor is turned, so that fewer of its items load on another.
-
-    With η_j = η − c η_k in place of η, items of j alone load on k as well, in proportion to their
-    loadings on j, and items of both may not: the same model, with other zeros. If most items of j
-    load on k, those that do and those that do not are exchanged: in all such pairs at once, then
-    in some of them alone.
-    """
-    A = support.astype(np.float32)
-    shared = A.T @ A
-    sizes = shared.diagonal().copy()
-    np.fill_diagonal(shared, 0.0)
-    pairs = np.argwhere((shared > sizes[:, None] / 2) & (sizes[:, None] <= sizes))
-    together = [pairs] if len(pairs) > 1 else []
-    for some in [*together, *pairs[:_MOST_ALONE, None]]:
-        changed = support.copy()
-        for j, k in some:
-            changed[:, k] ^= support[:, j]
-        yield changed

@@ -7,7 +7,9 @@
 #' @param x Answers (data frame or matrix, people in rows), a matrix of dependence made by
 #'   [dt_dependence()] or [dt_dependence_matrix()], or a formula such as `~ A1 + A2 + A3`.
 #' @param measure What is thresholded; see [dt_measures()].
-#' @param search "barcode": every factor at its own threshold; "threshold": one for all.
+#' @param search "barcode": every factor at its own threshold; "threshold": one for all;
+#'   "sequential": as "barcode", then factors that show only when others are explained, because all
+#'   their items have a second parent. Unless that explains clearly more, the answer is the first.
 #' @param thresholds For "threshold": "exact", a number of evenly spaced ones, or a vector.
 #' @param estimator "copula", "linear", or with curves of the responses "spline", "neural",
 #'   "variational".
