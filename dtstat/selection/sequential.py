@@ -15,6 +15,7 @@ So the answer of the plain search stands unless there is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -76,10 +77,13 @@ def search_sequential(
 def _leaves_something(
     evaluator: Evaluator, fitted: Fitted, names: tuple[str, ...], rules: Rules, n: float
 ) -> bool:
-    """Whether a structure lacks a loading, or its estimate leaves a clique above chance."""
+    """Whether a structure lacks a loading, or its estimate leaves a clique above chance.
+
+    The price of a loading is for one among p items; here all d factors are looked at as well.
+    """
     if not fitted.n_factors:
         return True
-    price = price_of_edge(rules.criterion, evaluator.n_items, n)
+    price = price_of_edge(rules.criterion, evaluator.n_items, n) + 2 * math.log(fitted.n_factors)
     if lacking(evaluator.R, fitted, n, price).any():
         return True
     left = _bars(_left(evaluator.R, fitted.estimate), names, rules)
