@@ -351,8 +351,9 @@ def _in_turn(call: FitCall, chosen: Contender) -> str:
         return " Explaining factors in turn showed nothing that is clearly more."
     own = chosen.support[chosen.support.sum(axis=1) == 1].any(axis=0)
     hidden = int((~own).sum())
-    having = "1 has" if hidden == 1 else f"{hidden or 'none'} have"
-    return f" Found by explaining factors in turn; {having} no item of their own."
+    without = {0: "each has an item of its own", 1: "1 has no item of its own"}
+    said = without.get(hidden, f"{hidden} have no item of their own")
+    return f" Found by explaining factors in turn; {said}."
 
 
 def refuse_uncovered(support: BoolArray, names: tuple[str, ...], call: FitCall) -> None:

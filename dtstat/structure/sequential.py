@@ -109,7 +109,8 @@ def plainest_cliques(barcode: Barcode, floor: float) -> IntArray:
     A clique weighs w = persistence · (size − 1): how far it stands out, in how many ties of each of
     its items. Those of at least half the largest weight are taken, the heaviest first, if two
     thirds of their items are new. Small tight cliques, such as items that share two parents, are
-    left for later rounds, when they are explained or not.
+    left for later rounds, when they are explained or not. So are cliques of more than half of the
+    items, the general factor that correlated factors look like from afar.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def plainest_cliques(barcode: Barcode, floor: float) -> IntArray:
     """
     p = len(barcode.item_names)
     weight: FloatArray = barcode.persistence * (barcode.sizes - 1)
-    usable = (barcode.deaths > floor) & (barcode.sizes < p)
+    usable = (barcode.deaths > floor) & (barcode.sizes <= p / 2)
     least = _SHARE * weight[usable].max(initial=0.0)
     covered = np.zeros(p, dtype=bool)
     taken = []
