@@ -101,3 +101,12 @@ def test_turning_must_save_more_than_it_costs():
     found = turned(as_estimate(L, np.eye(2)), L > 0, N, PRICE)
     np.testing.assert_array_equal(found[:, 1], [0, 0, 0, 1, 1, 1, 1, 1])
     np.testing.assert_array_equal(found[:, 0], L[:, 0] > 0)
+
+
+def test_outliers_have_no_say():
+    """Most items load on k in one proportion, one in a smaller and one in a larger."""
+    L = np.zeros((11, 2))
+    L[:7, 0] = L[7:, 1] = 0.6
+    L[:7, 1] = [-0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.7]
+    found = turned(as_estimate(L, np.eye(2)), L != 0, N, PRICE)
+    np.testing.assert_array_equal(found[:, 1], [1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
