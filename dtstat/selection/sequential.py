@@ -27,7 +27,7 @@ from dtstat.progress import Progress, track
 from dtstat.selection.criteria import VERY_STRONG, price_of_edge
 from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
 from dtstat.selection.search import Outcome, Rules, complete, nothing, search_barcode, settle
-from dtstat.selection.sweep import SWEPT, lacking, simplified, swept
+from dtstat.selection.sweep import SWEPT, lacking, main_of_few, simplified, swept
 from dtstat.structure.barcode import Barcode, barcode
 from dtstat.structure.sequential import conditioned, plainest_cliques
 
@@ -79,9 +79,10 @@ def _leaves_something(
 ) -> bool:
     """Whether a structure lacks a loading, or its estimate leaves a clique above chance.
 
+    One with factors that are the main one of few items may explain everything, in too many parts.
     The price of a loading is for one among p items; here all d factors are looked at as well.
     """
-    if not fitted.n_factors:
+    if not fitted.n_factors or len(main_of_few(fitted, rules.min_children)):
         return True
     price = price_of_edge(rules.criterion, evaluator.n_items, n) + 2 * math.log(fitted.n_factors)
     if lacking(evaluator.R, fitted, n, price).any():

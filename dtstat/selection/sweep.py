@@ -46,11 +46,17 @@ def _simpler(fitted: Fitted, rules: Rules, n: float) -> Iterator[BoolArray]:
     after = turned(estimate, support, n, price_of_edge(rules.criterion, len(support), n))
     if after is not None:
         yield after
-    mains = np.bincount(_main_factor(estimate)[support.any(axis=1)], minlength=support.shape[1])
-    few = np.flatnonzero(mains < rules.min_children)
+    few = main_of_few(fitted, rules.min_children)
     together = [few] if len(few) > 1 else []
     for some in [*together, *few[:_MOST_ALONE, None]]:
         yield np.delete(support, some, axis=1)
+
+
+def main_of_few(fitted: Fitted, min_children: int) -> IntArray:
+    """Return the factors on which fewer items than a factor must have load most."""
+    support = fitted.proposal.support
+    main = _main_factor(fitted.estimate)[support.any(axis=1)]
+    return np.flatnonzero(np.bincount(main, minlength=support.shape[1]) < min_children)
 
 
 def _main_factor(estimate: FactorEstimate) -> IntArray:
