@@ -88,7 +88,9 @@ def contenders_table(
     if len(frame) > max_rows:
         notes.append(f"{len(frame) - max_rows} more in candidates.")
     if bounds:
-        notes.append(f"{bounds} more could not win by a bound on their likelihood.")
+        notes.append(
+            f"{bounds} more could not win, by a bound on their likelihood or its slow rise."
+        )
     return Table.from_frame(shown, "What else was possible", notes, digits=1)
 
 

@@ -11,13 +11,16 @@ import numpy as np
 from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.estimation.efa.estimate import maximum_likelihood
 from dtstat.estimation.factors.copula import FactorEstimate, fit_factors
+from dtstat.estimation.factors.maximum_likelihood import MANY_ITEMS
 from dtstat.estimation.factors.misfit import effective_rows
 from dtstat.selection.criteria import information
 
 FitModel = Callable[..., FactorEstimate]
 
 _MOST_STEPS = 300  # candidates that are still creeping then have factors that coincide
-_DECIDES_NOTHING = 0.01  # gain in log-likelihood of a step that no choice depends on
+# Gain in log-likelihood of a step that counts as standing still; with many items steps are dear,
+# and no choice depends on a tenth.
+_TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 0.1
 _SINGULAR = 1e-8
 
 
@@ -116,6 +119,7 @@ class Evaluator:
     def __init__(self, R: FloatArray, n_obs: int, fit: FitModel = fit_factors) -> None:
         self.R, self.n_obs, self._fit_model = R, n_obs, fit
         self.strength = np.abs(R)
+        self._tolerance = _TOLERANCE_OF_MANY if len(R) >= MANY_ITEMS else _TOLERANCE
         self._fitted: dict[frozenset[bytes], Fitted] = {}
         self._hopeless: dict[frozenset[bytes], Scored] = {}
         self._exploratory: dict[int, float] = {}
@@ -176,7 +180,7 @@ class Evaluator:
             self.R,
             self.n_obs,
             proposal.support,
-            tolerance=_DECIDES_NOTHING,
+            tolerance=self._tolerance,
             max_iterations=_MOST_STEPS,
             enough=enough,
         )

@@ -18,8 +18,9 @@ Condition 1 of the paper is the case of one round. It suffices that some order o
 each of them two unique children after those before it are explained, and that no items form a
 clique in any round but the children of one factor.
 
-Proposition. If the condition holds, dependence with a positive local margin in every round
-(:mod:`dtstat.structure.barcode`) determines the structure.
+Proposition. If the condition holds, and conditional dependence is thresholdable in every round (as
+the paper defines it: pairs with a parent in common among the factors left depend more than all
+others), then dependence determines the structure.
 
 Proof. If u is a unique child of k in a round, all its neighbours are children of k, which are
 joined to each other, so that its closed neighbourhood ch(k) is a maximal clique with u in no other:
@@ -34,6 +35,10 @@ variance of u that k explains is h_u = M_uv M_iu / M_iv, and
 
 is determined; several factors of a round in the same way, with the matrix of the h and M_uu'.
 Hence the next round can begin. ∎
+
+Thresholdable rounds are enough, not necessary. The search lets every clique have its own threshold,
+as the barcode does, and a criterion choose; it needs child sets that outweigh the cliques that are
+none, such as items which share two parents that are both still hidden.
 
 With one unique child the clique is found, but how much of the dependence it explains is not
 determined. Which zeros are the right ones is determined only if loadings are not in proportion: if

@@ -126,12 +126,16 @@ class FactorLikelihood:
         K.flat[:: self.d + 1] += 1.0
         root, KT, _ = dposv(K, T.T)
         V = T @ KT
-        RW = self._summed(W, self.R).T
+        RW = self._times(self.R, W)
         WRW = self._summed(W, RW)
         VWRW = V @ WRW
         log_det = log_psi.sum() + 2 * np.log(root.diagonal()).sum()
         value = -0.5 * float(log_det + self.variances @ precision - VWRW.trace())
         return value, Moments(L, T, precision, V, WRW, RW @ V, V + VWRW @ V)
+
+    def _times(self, R: FloatArray, W: FloatArray) -> FloatArray:
+        """Return RW for symmetric R, as :meth:`_summed` does."""
+        return R @ W if self._sparse is None else self._summed(W, R).T
 
     def _summed(self, W: FloatArray, X: FloatArray) -> FloatArray:
         """Return WᵀX for W that is zero outside the support; if large, without its zeros."""
@@ -191,12 +195,12 @@ class FactorLikelihood:
         less some because shared items bring these together.
         """
         A = self.support.astype(float)
-        first = (A * self._summed(A, np.abs(self.R)).T).argmax(axis=0)
+        first = (A * self._times(np.abs(self.R), A)).argmax(axis=0)
         v = A * self.R[:, first]
         for _ in range(POWER_ITERATIONS):
-            v = A * self._summed(v, self.R).T
+            v = A * self._times(self.R, v)
             v /= np.sqrt(np.maximum((v**2).sum(axis=0), NOTHING))
-        S = self._summed(v, self._summed(v, self.R).T)
+        S = self._summed(v, self.R) @ v
         off_diagonal = S.diagonal() - self.variances @ v**2
         c = np.sqrt(np.clip(off_diagonal / np.maximum(1 - (v**4).sum(axis=0), 0.1), 0.1, None))
         L = np.clip(c * v, -0.9, 0.9) / np.maximum(A.sum(axis=1, keepdims=True), 1)
