@@ -126,6 +126,8 @@ def _targets(report: Report, results: pd.DataFrame) -> None:
 def _sequential(report: Report, wide: pd.DataFrame) -> None:
     """Compare the sequential search with the default survey by survey, and both with the peers."""
     gained = wide["sequential"] - wide["ours"]
+    lost = ", ".join(gained.index[gained < -LOST]) or "none"
+    report.line(f"- sequential below ours by more than {LOST:g} in F1: {lost}")
     text = f"sequential above ours, the least of {len(gained)} surveys ({gained.idxmin()}), F1"
     at_least(report, text, gained.min(), -LOST)
     headline = wide.loc[list(HEADLINE)]

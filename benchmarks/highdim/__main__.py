@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--peer-sets", type=int, default=3, help="data sets a cell for the peers")
     parser.add_argument("--limit", type=float, default=120, help="seconds a peer and data set")
     parser.add_argument("--medil", help="Python interpreter that has medil; this one without it")
-    parser.add_argument("--medil-limit", type=float, default=30, help="its seconds a data set")
+    parser.add_argument("--medil-limit", type=float, default=60, help="its seconds a data set")
     parser.add_argument("--out", type=Path, default=RESULTS / "highdim.md")
     chosen = parser.parse_args()
     report = Report()

@@ -94,7 +94,8 @@ def _notes(report: Report, results: pd.DataFrame, sets: int, peer_sets: int, lim
     )
     noted = results[results["note"].fillna("") != ""]
     for (rule, note), rows in noted.groupby(["rule", "note"]):
-        report.line(f"- {rule}, {len(rows)} data sets: {' '.join(str(note).split())}")
+        where = ", ".join(f"{cell} ({k})" for cell, k in rows["cell"].value_counts().items())
+        report.line(f"- {rule}, data sets of {where}: {' '.join(str(note).split())}")
     report.line("")
 
 
