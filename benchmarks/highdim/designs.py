@@ -21,7 +21,7 @@ class Cell:
     arguments
         Of :func:`dtstat.simulate`, besides design, rows and seed.
     paper_f1, paper_d
-        What the paper prints for such cells, in its words or read off its figures.
+        What the paper says of such cells; "" where nothing was taken from it.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Cell:
 def cells() -> list[Cell]:
     """Factors correlating more and more; then factors without a unique child."""
     correlated = [
-        Cell(f"phi = {phi:g}", {"factor_correlation": phi}, "near-perfect", "near d")
+        Cell(f"phi = {phi:g}", {"factor_correlation": phi}, "near-perfect", "")
         for phi in (0.0, 0.25, 0.75)
     ]
     own = [
@@ -44,4 +44,4 @@ def cells() -> list[Cell]:
         for share, f1, d in ((0.2, "about .9", "80 % of d"), (0.4, "about .75", "60 % of d"))
     ]
     shared = {"violating": 0.4, "second_parent": "shared"}
-    return [*correlated, *own, Cell("shared 0.4", shared, "not printed", "not printed")]
+    return [*correlated, *own, Cell("shared 0.4", shared, "", "")]
