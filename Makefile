@@ -31,6 +31,7 @@ bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peer
 	$(PIP) -e ".[bench]"
 	$(ONE_CORE) $(PY) -m benchmarks
 	$(ONE_CORE) $(PY) -m benchmarks.choice
+	$(ONE_CORE) $(PY) -m benchmarks.highdim
 	$(ONE_CORE) $(PY) -m benchmarks.curves
 	$(ONE_CORE) $(PY) -m benchmarks.trust
 	$(ONE_CORE) $(PY) -m benchmarks.page

@@ -45,6 +45,11 @@ def one_threshold(matrix: dt.DependenceMatrix) -> BoolArray:
     return ours(matrix, search="threshold")
 
 
+def sequential(matrix: dt.DependenceMatrix) -> BoolArray:
+    """Our criterion over factors found one after the other, given those before."""
+    return ours(matrix, search="sequential")
+
+
 def coarse_ebic(matrix: dt.DependenceMatrix) -> BoolArray:
     """Let n rows count as n n₀ / (n + n₀), n₀ = 100, whatever the misfit is."""
     n = _rows(matrix)
@@ -99,6 +104,7 @@ def persistence(matrix: dt.DependenceMatrix) -> BoolArray:
 
 RULES: dict[str, Rule] = {
     "ours": ours,
+    "sequential": sequential,
     "plain eBIC": plain_ebic,
     "coarse eBIC": coarse_ebic,
     "close fit": close_fit,

@@ -1,1 +1,1 @@
-"""More items than rows: the paper's second simulation, and others on the same data."""
+"""More items than rows, the paper's second simulation: ours beside others on the same data."""

@@ -1,6 +1,8 @@
-# What the peers find in a keyed survey, the number of factors unknown; one JSON into OUT.
+# What the peers find in a data set, the number of factors unknown; one JSON into OUT.
 #
-#   Rscript peers.R FOLDER NAME OUT
+#   Rscript peers.R FOLDER NAME OUT [psych|ega]
+#
+# Without the last argument both. NAME.json may hold `settings`, see `usual`.
 suppressPackageStartupMessages({
   library(psych)
   library(GPArotation)
@@ -15,11 +17,23 @@ x <- as.matrix(utils::read.csv(paste0(file, ".csv"), check.names = FALSE))
 n <- described$n_obs
 if (described$is_matrix) rownames(x) <- colnames(x)
 
-# Diagnostics of the peers go nowhere; only their result counts.
+# Random data sets of parallel analysis; penalties of the graphical lasso, the least as a share of
+# the largest, and whether it refuses matrices that are not positive definite.
+usual <- list(parallel = 20, penalties = 100, least_penalty = 0.01, definite = TRUE)
+settings <- utils::modifyList(usual, as.list(described$settings))
+wanted <- if (length(arguments) > 3) arguments[4] else c("psych", "ega")
+
+# What the peers print goes nowhere; their warnings are kept.
+warned <- character()
 quietly <- function(work) {
+  warned <<- character()
   sink(nullfile())
   on.exit(sink())
-  suppressMessages(suppressWarnings(work))
+  keep <- function(w) {
+    warned <<- unique(c(warned, conditionMessage(w)))
+    invokeRestart("muffleWarning")
+  }
+  suppressMessages(withCallingHandlers(work, warning = keep))
 }
 
 # Items of each factor, factors without items left out.
@@ -35,7 +49,9 @@ psych_loadings <- function() {
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   size <- if (described$is_matrix) n
-  d <- psych::fa.parallel(x, n.obs = size, fa = "fa", plot = FALSE)$nfact
+  d <- psych::fa.parallel(
+    x, n.obs = size, fa = "fa", plot = FALSE, n.iter = settings$parallel
+  )$nfact
   if (is.na(d) || d < 1) return(NULL)
   fit <- if (described$is_matrix) {
     psych::fa(x, nfactors = d, n.obs = n, rotate = "oblimin")
@@ -48,7 +64,12 @@ psych_loadings <- function() {
 # Items of each cluster of two or more, by walktrap on the absolute partial correlations.
 ega_clusters <- function() {
   r <- if (described$is_matrix) x else stats::cor(x, use = "pairwise.complete.obs")
-  w <- abs(qgraph::EBICglasso(r, n, gamma = 0.5))
+  path <- qgraph::EBICglasso(
+    r, n, gamma = 0.5, nlambda = settings$penalties, lambda.min.ratio = settings$least_penalty,
+    checkPD = settings$definite, returnAllResults = TRUE
+  )
+  if (which.min(path$ebic) == which.min(path$lambda)) warning("the least penalty was chosen")
+  w <- abs(path$optnet)
   graph <- igraph::graph_from_adjacency_matrix(w, "undirected", weighted = TRUE, diag = FALSE)
   clusters <- igraph::membership(igraph::cluster_walktrap(graph, steps = 4))
   Filter(function(items) length(items) > 1, unname(split(colnames(x), clusters)))
@@ -56,24 +77,34 @@ ega_clusters <- function() {
 
 elapsed <- function(work) system.time(work)[["elapsed"]]
 
+# What one peer found, or why not.
+told <- function(found, groups, d) {
+  common <- list(seconds = found$seconds, warnings = I(found$warnings))
+  if (inherits(found$value, "error")) {
+    return(c(list(error = conditionMessage(found$value)), common))
+  }
+  c(list(factors = named(groups(found$value)), nfact = d(found$value)), common)
+}
+
+tried <- function(work) {
+  seconds <- elapsed(value <- tryCatch(quietly(work()), error = function(e) e))
+  list(value = value, seconds = seconds, warnings = warned)
+}
+
+n_columns <- function(loadings) if (is.null(loadings)) 0 else ncol(loadings)
+above <- function(loadings) {
+  lapply(seq_len(n_columns(loadings)), function(k) colnames(x)[loadings[, k] >= 0.3])
+}
+largest <- function(loadings) {
+  best <- if (is.null(loadings)) integer() else apply(loadings, 1, which.max)
+  lapply(seq_len(n_columns(loadings)), function(k) colnames(x)[best == k])
+}
+
 result <- list()
-seconds <- elapsed(loadings <- tryCatch(quietly(psych_loadings()), error = function(e) e))
-if (inherits(loadings, "error")) {
-  failed <- list(error = conditionMessage(loadings), seconds = seconds)
-  result$psych <- failed
-  result$psych_largest <- failed
-} else {
-  d <- if (is.null(loadings)) 0 else ncol(loadings)
-  above <- lapply(seq_len(d), function(k) colnames(x)[loadings[, k] >= 0.3])
-  best <- if (d) apply(loadings, 1, which.max) else integer()
-  largest <- lapply(seq_len(d), function(k) colnames(x)[best == k])
-  result$psych <- list(factors = named(above), nfact = d, seconds = seconds)
-  result$psych_largest <- list(factors = named(largest), nfact = d, seconds = seconds)
+if ("psych" %in% wanted) {
+  found <- tried(psych_loadings)
+  result$psych <- told(found, above, n_columns)
+  result$psych_largest <- told(found, largest, n_columns)
 }
-seconds <- elapsed(clusters <- tryCatch(quietly(ega_clusters()), error = function(e) e))
-result$ega <- if (inherits(clusters, "error")) {
-  list(error = conditionMessage(clusters), seconds = seconds)
-} else {
-  list(factors = named(clusters), nfact = length(clusters), seconds = seconds)
-}
+if ("ega" %in% wanted) result$ega <- told(tried(ega_clusters), identity, length)
 writeLines(jsonlite::toJSON(result, auto_unbox = TRUE, digits = NA, pretty = TRUE), arguments[3])

@@ -25,15 +25,35 @@ PEERS = {
 }
 
 
+NEEDS = {"psych": ("psych", "psych_largest"), "ega": ("ega",)}  # what each run of R answers
+
+
 def found_by_peers(survey: Survey, source: Path) -> dict[str, dict[str, Any]]:
     """Run the peers on one survey of a folder that ``keyed.R`` filled; score what they find."""
+    results = _asked(survey.name, source)
+    return {peer: scored(result, survey) for peer, result in results.items()}
+
+
+def found_in_time(survey: Survey, source: Path, seconds: float) -> dict[str, dict[str, Any]]:
+    """Do the same, each peer for itself; one that takes longer has an "error" instead."""
+    results: dict[str, Any] = {}
+    for asked, answered in NEEDS.items():
+        try:
+            results |= _asked(survey.name, source, asked, seconds=seconds)
+        except subprocess.TimeoutExpired:
+            late = {"error": f"more than {seconds:g} s", "seconds": seconds}
+            results |= dict.fromkeys(answered, late)
+    return {peer: scored(result, survey) for peer, result in results.items()}
+
+
+def _asked(name: str, source: Path, *only: str, seconds: float | None = None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as made:
         out = Path(made) / "out.json"
         script = str(HERE / "peers.R")
-        command = ["Rscript", "--vanilla", script, str(source), survey.name, str(out)]
-        subprocess.run(command, check=True, capture_output=True)
-        results = json.loads(out.read_text())
-    return {peer: scored(result, survey) for peer, result in results.items()}
+        command = ["Rscript", "--vanilla", script, str(source), name, str(out), *only]
+        subprocess.run(command, check=True, capture_output=True, timeout=seconds)
+        found: dict[str, Any] = json.loads(out.read_text())
+    return found
 
 
 def scored(result: dict[str, Any], survey: Survey) -> dict[str, Any]:

@@ -19,8 +19,8 @@ FitModel = Callable[..., FactorEstimate]
 
 _MOST_STEPS = 300  # candidates that are still creeping then have factors that coincide
 # Gain in log-likelihood of a step that counts as standing still; with many items steps are dear,
-# and no choice depends on a tenth.
-_TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 0.1
+# and no choice depends on a hundredth.
+_TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 0.01
 _SINGULAR = 1e-8
 
 
