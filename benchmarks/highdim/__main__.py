@@ -9,7 +9,7 @@ from benchmarks.harness import ROOT, Report
 from benchmarks.highdim import covers
 from benchmarks.highdim.run import run
 
-RESULTS = ROOT / "benchmarks" / "results"
+RESULTS = ROOT / "benchmarks" / "results" / "highdim"
 
 
 def main() -> None:
@@ -19,7 +19,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=120, help="seconds a peer and data set")
     parser.add_argument("--medil", help="Python interpreter that has medil; this one without it")
     parser.add_argument("--medil-limit", type=float, default=60, help="its seconds a data set")
-    parser.add_argument("--out", type=Path, default=RESULTS / "highdim.md")
+    parser.add_argument("--out", type=Path, default=RESULTS / "peers.md")
     chosen = parser.parse_args()
     report = Report()
     report.line("# More items than rows: the paper's second simulation\n\nWritten by `make bench`.")

@@ -36,10 +36,10 @@ def main() -> None:
     result = HighDimResult.from_ledger(LEDGER)
     summary = f"```\n{result.summary()!r}\n```"
     title = "# The paper's second simulation\n\nWritten by `python -m benchmarks.highdim.study`."
-    picture = "![F1, number of factors and seconds](highdim.png)"
-    (FOLDER / "highdim.md").write_text(f"{title}\n\n{picture}\n\n{summary}\n")
-    (FOLDER / "highdim.txt").write_text(short(result) + "\n")
-    result.plot(FOLDER / "highdim.png")
+    picture = "![F1, number of factors and seconds](study.png)"
+    (FOLDER / "study.md").write_text(f"{title}\n\n{picture}\n\n{summary}\n")
+    (FOLDER / "study.txt").write_text(short(result) + "\n")
+    result.plot(FOLDER / "study.png")
 
 
 def short(result: HighDimResult) -> str:

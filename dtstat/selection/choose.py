@@ -147,9 +147,11 @@ def explanation(all_: tuple[Contender, ...], order: list[int], criterion: str) -
     best = all_[order[0]]
     if best.origin == GIVEN:
         return f"{_count(best)}, as given."
-    if len(order) == 1:
+    if len(all_) == 1:
         return f"{_count(best)}; no other structure was possible."
     chosen = f"{_count(best)} by {criterion}, of {len(all_)} structures"
+    if len(order) == 1:
+        return f"{chosen}; no other comes near."
     second = all_[order[1]]
     if _too_close(best, second, criterion):
         return (

@@ -114,12 +114,23 @@ class Evaluator:
         Rows behind them.
     fit
         Function of correlations, rows and support that fits a model.
+    gives_up
+        Whether structures that cannot win are given up; if None, with many items only: a fit of
+        few is quick, and what else was possible is worth knowing.
     """
 
-    def __init__(self, R: FloatArray, n_obs: int, fit: FitModel = fit_factors) -> None:
+    def __init__(
+        self,
+        R: FloatArray,
+        n_obs: int,
+        fit: FitModel = fit_factors,
+        gives_up: bool | None = None,
+    ) -> None:
         self.R, self.n_obs, self._fit_model = R, n_obs, fit
         self.strength = np.abs(R)
-        self._tolerance = _TOLERANCE_OF_MANY if len(R) >= MANY_ITEMS else _TOLERANCE
+        many = len(R) >= MANY_ITEMS
+        self._tolerance = _TOLERANCE_OF_MANY if many else _TOLERANCE
+        self._gives_up = many if gives_up is None else gives_up
         self._fitted: dict[frozenset[bytes], Fitted] = {}
         self._hopeless: dict[frozenset[bytes], Scored] = {}
         self._exploratory: dict[int, float] = {}
@@ -128,7 +139,7 @@ class Evaluator:
 
     def afresh(self) -> Evaluator:
         """Return an evaluator of the same correlations that has fitted nothing yet."""
-        return Evaluator(self.R, self.n_obs, self._fit_model)
+        return Evaluator(self.R, self.n_obs, self._fit_model, self._gives_up)
 
     @property
     def n_items(self) -> int:
@@ -163,7 +174,7 @@ class Evaluator:
         if key not in self._fitted and (given_up is None or given_up.cost(criterion, n) < least):
             without_likelihood = Scored(proposal, 0.0, self.n_obs).cost(criterion, n)
             enough = (without_likelihood - least) / 2 * self.n_obs / n
-            self._keep(proposal, self._estimate(proposal, enough))
+            self._keep(proposal, self._estimate(proposal, enough if self._gives_up else -math.inf))
         found = self._fitted.get(key)
         return found if found is not None and found.cost(criterion, n) < least else None
 

@@ -23,6 +23,16 @@ test_that("a matrix gives what its data give", {
   expect_error(dt_fit(R), "n_obs", class = "dtstat_error_input")
 })
 
+test_that("factors that others hide are found when those are explained", {
+  skip_without_python()
+  drawn <- dt_simulate("clusters", n = 800, n_factors = 6, items_per_factor = 8, violating = 1 / 3, seed = 2)
+  expect_false(drawn$structure$satisfies_ucc)
+  found <- dt_fit(drawn$data, search = "sequential")
+  expect_gt(dt_compare(found, drawn$structure)$f1, 0.95)
+  expect_gt(dt_compare(found, drawn$structure)$f1, dt_compare(dt_fit(drawn$data), drawn$structure)$f1 + 0.05)
+  expect_equal(dt_fit(nine(), search = "sequential")$keys, dt_fit(nine())$keys)
+})
+
 test_that("formulas, update and scores", {
   skip_without_python()
   fit <- dt_fit(~ x1 + x2 + x3 + x4 + x5 + x6, nine())

@@ -380,7 +380,7 @@ def test_repr_shows_structure_and_choice():
 def test_summary_has_its_parts_in_order():
     text = str(many().summary())
     parts = ["Call:", "Data:", "Choice:", "each at its own", "Standardized loadings"]
-    parts += ["Fit of the chosen structure", "What else was possible", "more could not win"]
+    parts += ["Fit of the chosen structure", "What else was possible", "2 more in candidates"]
     positions = [text.index(part) for part in parts]
     assert positions == sorted(positions)
     assert "301 of 301 rows used (145 complete), 26 items (26 continuous)" in text

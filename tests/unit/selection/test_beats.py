@@ -53,7 +53,7 @@ class Thorough(Evaluator):
 @pytest.mark.parametrize("n", [FEW, 40.0, 137.0, float(N)])
 def test_beats_exactly_what_costs_more(R, criterion, n):
     for first, second in ((ONE, THREE), (THREE, ONE), (ONE, LARGE), (LARGE, THREE)):
-        evaluator, thorough = Evaluator(R, N), Thorough(R, N)
+        evaluator, thorough = Evaluator(R, N, gives_up=True), Thorough(R, N)
         found = evaluator.beats(second, evaluator.fit(first), criterion, n)
         expected = thorough.beats(second, thorough.fit(first), criterion, n)
         assert (found is None) == (expected is None)
@@ -64,7 +64,7 @@ def test_beats_exactly_what_costs_more(R, criterion, n):
 @pytest.mark.parametrize("n", [40.0, float(N)])
 def test_enough_is_the_likelihood_at_which_both_cost_the_same(R, n):
     counter = Counter()
-    evaluator = Evaluator(R, N, counter)
+    evaluator = Evaluator(R, N, counter, gives_up=True)
     rival = evaluator.fit(ONE)
     evaluator.beats(THREE, rival, "ebic", n)
     enough = counter.enough[-1]
@@ -76,7 +76,7 @@ def test_enough_is_the_likelihood_at_which_both_cost_the_same(R, n):
 
 def test_given_up_with_few_rows_and_fitted_with_many(R):
     counter = Counter()
-    evaluator = Evaluator(R, N, counter)
+    evaluator = Evaluator(R, N, counter, gives_up=True)
     one = evaluator.fit(ONE)
     assert evaluator.beats(LARGE, one, "ebic", FEW) is None
     (given_up,) = evaluator.hopeless
@@ -94,7 +94,7 @@ def test_given_up_with_few_rows_and_fitted_with_many(R):
 
 
 def test_what_was_given_up_can_still_be_asked_for(R):
-    evaluator = Evaluator(R, N)
+    evaluator = Evaluator(R, N, gives_up=True)
     evaluator.beats(LARGE, evaluator.fit(ONE), "ebic", FEW)
     assert evaluator.fit(LARGE).estimate.reach is None
     assert evaluator.hopeless == ()
@@ -102,7 +102,7 @@ def test_what_was_given_up_can_still_be_asked_for(R):
 
 def test_afresh_knows_nothing_and_fits_in_the_same_way(R):
     counter = Counter()
-    evaluator = Evaluator(R, N, counter)
+    evaluator = Evaluator(R, N, counter, gives_up=True)
     one = evaluator.fit(ONE)
     evaluator.beats(LARGE, one, "ebic", FEW)
     evaluator.reject(one)

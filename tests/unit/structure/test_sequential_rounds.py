@@ -110,11 +110,11 @@ def test_cliques_must_hold_above_the_floor_and_leave_an_item_out():
 def test_two_thirds_of_the_items_must_be_new():
     first = (range(6), 0.1, 0.9)
     mostly_new, half_new = ({5, 6, 7}, 0.0, 0.9), ({4, 5, 8, 9}, 0.0, 0.9)
-    found = plainest_cliques(bars(11, first, half_new, mostly_new), 0.1)
+    found = plainest_cliques(bars(13, first, half_new, mostly_new), 0.1)
     assert found.tolist() == [0]  # both others weigh less than half
     first = (range(6), 0.1, 0.5)
-    assert plainest_cliques(bars(11, half_new, first, mostly_new), 0.1).tolist() == [0, 1, 2]
-    found = plainest_cliques(bars(11, first, ({3, 4, 5, 8, 9, 10}, 0.1, 0.49)), 0.1)
+    assert plainest_cliques(bars(13, half_new, first, mostly_new), 0.1).tolist() == [0, 1, 2]
+    found = plainest_cliques(bars(13, first, ({3, 4, 5, 8, 9, 10}, 0.1, 0.49)), 0.1)
     assert found.tolist() == [0]
 
 
