@@ -26,7 +26,7 @@ from dtstat.estimation.factors.copula import (
     raised,
 )
 from dtstat.estimation.factors.marginals import Marginals, learn_marginals, linear_marginals
-from dtstat.estimation.factors.maximum_likelihood import LEAST_UNIQUENESS
+from dtstat.estimation.factors.maximum_likelihood import LEAST_UNIQUENESS, MANY_ITEMS
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.progress import Progress
 from dtstat.results.fit import DTFit
@@ -55,6 +55,7 @@ ESTIMATORS = ("copula", "linear", *NONLINEAR)
 UNCOVERED = ("attach", "report", "error")
 MISFIT = ("estimated", "none")
 _FEWEST_ROWS = 3
+_TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 1e-3  # gain in log-likelihood of a step that stands still
 _OF_FACTORS = (
     "The items are factors of another fit. Their correlations are estimates, not observations: "
     "chi-square and RMSEA look better than they are."
@@ -317,7 +318,9 @@ def result(
     matrix = problem.dependence
     bars = barcode(matrix.values, matrix.names, call.min_children)
     refuse_uncovered(support, problem.dependence.names, call)
-    estimate = fit_factors(problem.latent.R, problem.n, support)
+    few = len(support) < MANY_ITEMS
+    tolerance = _TOLERANCE if few else _TOLERANCE_OF_MANY
+    estimate = fit_factors(problem.latent.R, problem.n, support, tolerance)
     rest = [k for k in range(len(everything)) if k not in set(order)]
     attached = attached_items(bars, support)
     return DTFit(
