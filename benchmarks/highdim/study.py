@@ -1,7 +1,7 @@
 """The paper's second simulation in full: ``python -m benchmarks.highdim.study [--reps N]``.
 
 Finished data sets are in ``results/highdim/study.jsonl``. Without ``--reps`` the tables and the
-picture are made of what is there; with it, what is missing is computed first: from nothing some six
+picture are made of what is there; with it, what is missing is computed first: from nothing some ten
 hours of one core, nearly all of it for n = 1000.
 """
 
