@@ -18,7 +18,8 @@ LEFT_OUT = "neo_240"  # the peers need more than three minutes for it
 COLUMNS = [*RULES, *PEERS]
 IN_VIEW = (
     "\nNot unseen data: our rule was developed with these surveys and the simulations above in "
-    "view, about forty variants being compared on them; the peers were not."
+    "view, about forty variants being compared on them; the peers were not. The rule by which the "
+    "sequential search keeps the plain answer was set on them too."
 )
 LOST = 0.01  # F1 that the sequential search may lose on a survey
 CASE = ["survey", "n", "p", "key"]
