@@ -36,10 +36,14 @@ class MissingExtraError(DTError, ImportError):
     """A feature needs a package that is not installed."""
 
     def __init__(self, feature: str, package: str, extra: str, instead: str = "") -> None:
+        self._parts = feature, package, extra, instead
         super().__init__(
             f"{feature} needs the package '{package}', which is not installed. "
             f'Install it with: pip install "dtstat[{extra}]".' + (f" {instead}" if instead else "")
         )
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, ...]]:
+        return type(self), self._parts  # so that a worker can send it
 
 
 class EstimationError(DTError):

@@ -9,13 +9,15 @@ from typing import Literal
 import pandas as pd
 
 from dtstat import checks
-from dtstat.api.path import Data, Thresholds, check_children, check_jobs, check_thresholds
+from dtstat.api.path import Data, Thresholds, check_children, check_thresholds
 from dtstat.api.presets import with_preset
 from dtstat.data import ItemData, as_items, read_survey
 from dtstat.dependence import DependenceMatrix
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.errors import InputError, nearest
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
+from dtstat.execution.parallel import Jobs, check_jobs
+from dtstat.execution.saved import CheckpointFile, begun_seed
 from dtstat.progress import Progress
 from dtstat.results import DTFit
 from dtstat.results.curve_fitting import fit_curves
@@ -46,8 +48,9 @@ def fit(
     preset: Literal["paper", "paper_fast"] | None = None,
     n_obs: int | None = None,
     seed: Seed = None,
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     progress: Progress = None,
+    checkpoint: CheckpointFile = None,
 ) -> DTFit:
     """Find the factors behind the items, fit them, and say what else was possible.
 
@@ -113,9 +116,12 @@ def fit(
         Number of rows behind a DependenceMatrix, if it does not know.
     seed
         For criteria that hold out rows and for curves: a whole number; None for a fresh one,
-        which the result tells.
+        which the result tells, or that of ``checkpoint``.
     n_jobs, progress
         As in :func:`dtstat.dependence`; structures are fitted with curves side by side.
+    checkpoint
+        With curves: file to which each structure is added when it is fitted. The same call goes on
+        where that file ends, whatever ended it.
 
     Returns
     -------
@@ -171,14 +177,15 @@ def fit(
         version=__version__,
         finalists=checks.integer("finalists", finalists, 1, "The best three are the default."),
     )
-    call = _complete(with_preset(call, preset), seed)
+    call = _complete(with_preset(call, preset), begun_seed(checkpoint) if seed is None else seed)
+    _check_checkpoint(checkpoint, call)
     grid = check_thresholds(thresholds if preset is None else int(call.thresholds))
     if grid is not None and call.search != "threshold":
         raise InputError(
             "`thresholds` goes with search='threshold'; with 'barcode' every factor has its own.",
             "thresholds",
         )
-    work = Work(measure, grid, None, check_jobs(n_jobs), progress)
+    work = Work(measure, grid, None, check_jobs(n_jobs), progress, checkpoint=checkpoint)
     if isinstance(data, DependenceMatrix):
         return _fit_matrix(data, structure, n_obs, call, work)
     if n_obs is not None:
@@ -201,6 +208,15 @@ def _check_structure(structure: object, search: str, refine: bool) -> None:
         raise InputError(
             "`refine` changes a structure, and `structure` gives one. Leave one of them out.",
             "refine",
+        )
+
+
+def _check_checkpoint(checkpoint: CheckpointFile, call: FitCall) -> None:
+    if checkpoint is not None and call.estimator not in NONLINEAR:
+        raise InputError(
+            f"`checkpoint` keeps structures fitted with curves; the estimator '{call.estimator}' "
+            "takes seconds for all of them. Leave it out.",
+            "checkpoint",
         )
 
 

@@ -16,6 +16,7 @@ from dtstat.data import ItemData, as_items
 from dtstat.dependence import DependenceMatrix, dependence_matrix
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.errors import InputError
+from dtstat.execution.parallel import Jobs, check_jobs
 from dtstat.progress import Progress
 from dtstat.results import SolutionPath
 from dtstat.structure.barcode import barcode
@@ -55,7 +56,7 @@ def dependence(
     data: Data,
     measure: str | PairFunction = "spearman",
     missing: Missing = "pairwise",
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     progress: Progress = None,
 ) -> DependenceMatrix:
     """Measure the dependence of every pair of items.
@@ -109,7 +110,7 @@ def solution_path(
     thresholds: Thresholds = "exact",
     min_children: int = 3,
     missing: Missing = "pairwise",
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     progress: Progress = None,
 ) -> SolutionPath:
     """Find every factor structure that dependence thresholding can produce.
@@ -198,12 +199,3 @@ def check_thresholds(thresholds: Thresholds) -> FloatArray | None:
             "thresholds",
         )
     return values
-
-
-def check_jobs(n_jobs: object) -> int:
-    """Return a number of threads."""
-    advice = "Give a number of threads, or -1 for all cores."
-    jobs = checks.integer("n_jobs", n_jobs, -1, advice)
-    if jobs == 0:
-        raise checks.refusal("n_jobs", "a number of threads", n_jobs, advice)
-    return jobs

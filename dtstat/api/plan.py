@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from dtstat import checks
-from dtstat.api.path import check_jobs
 from dtstat.dependence.registry import find_measure
 from dtstat.errors import InputError
+from dtstat.execution.parallel import Jobs, check_jobs
 from dtstat.progress import Progress
 from dtstat.results.fit_call import FitCall
 from dtstat.results.trust.survey_plan import SurveyPlan
@@ -38,7 +38,7 @@ def plan(
     n_draws: int = 2000,
     most_rows: int = 20_000,
     seed: Seed = None,
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     progress: Progress = None,
 ) -> SurveyPlan:
     """Work out how many people a survey needs, from what its designer knows.
@@ -114,7 +114,7 @@ def plan(
 
 
 def _simulate(
-    expected: SurveyPlan, n_draws: int, most_rows: int, n_jobs: int, progress: Progress
+    expected: SurveyPlan, n_draws: int, most_rows: int, n_jobs: Jobs, progress: Progress
 ) -> dict[str, RecoveryCurve]:
     """Search for the number of people, target by target, starting from the approximation."""
     normal = dict(zip(expected.table["target"], expected.table["normal"], strict=True))

@@ -11,7 +11,7 @@ import numpy as np
 from dtstat import checks
 from dtstat.api.fit import fit as fit_data
 from dtstat.api.fit import picked
-from dtstat.api.path import Data, check_jobs, dependence
+from dtstat.api.path import Data, dependence
 from dtstat.data import ItemData, as_items
 from dtstat.dependence import DependenceMatrix
 from dtstat.dependence.compute import Missing
@@ -19,11 +19,14 @@ from dtstat.dependence.hidden import exceeding_pairs
 from dtstat.dependence.registry import REGISTRY
 from dtstat.dependence.resampled import RowDependence
 from dtstat.errors import EstimationError, EstimationWarning, InputError
+from dtstat.execution.parallel import Jobs, check_jobs
+from dtstat.execution.saved import CheckpointFile, begun_seed, digest, open_checkpoint
 from dtstat.progress import Progress
 from dtstat.results.fit import DTFit
 from dtstat.results.trust.diagnosing import implied_dependence, margin_intervals
 from dtstat.results.trust.diagnosis import Diagnosis
 from dtstat.results.trust.procedure import Procedure
+from dtstat.results.trust.saved_structures import saved_structures
 from dtstat.results.trust.stability import SampleRound, Stability
 from dtstat.selection.choose import GIVEN
 from dtstat.selection.resampling import SCHEMES, Scheme, resample
@@ -91,7 +94,7 @@ def diagnose(
     data: Data | None = None,
     n_boot: int | None = None,
     seed: Seed = None,
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     progress: Progress = None,
 ) -> Diagnosis:
     """Say how far a fit can be trusted: do the method's own assumptions hold.
@@ -164,8 +167,9 @@ def stability(
     share: float | None = None,
     sizes: Iterable[float] = (),
     seed: Seed = None,
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     progress: Progress = None,
+    checkpoint: CheckpointFile = None,
     **options: Any,
 ) -> Stability:
     """Run the whole procedure on resamples, and see what comes out again.
@@ -189,10 +193,13 @@ def stability(
     sizes
         Shares of the rows for further subsamples, such as ``(0.25, 0.5, 0.75)``: the effect of n.
     seed
-        Whole number; None for a fresh one, which the result tells. The result is the same for any
-        ``n_jobs``.
+        Whole number; None for a fresh one, which the result tells, or that of ``checkpoint``. The
+        result is the same for any ``n_jobs``.
     n_jobs, progress
-        Processes, and progress.
+        Workers, as in :func:`dtstat.dependence`, and progress.
+    checkpoint
+        File to which each resample is added when done. The same call goes on where that file ends,
+        whatever ended it; ``n_boot`` and ``n_jobs`` may differ.
     options
         Arguments of :func:`dtstat.fit`.
 
@@ -203,12 +210,15 @@ def stability(
     Raises
     ------
     InputError
-        If there are no rows to draw, or the structure of the fit was given, not found.
+        If there are no rows to draw, the structure of the fit was given, not found, or
+        ``checkpoint`` is the file of another call.
 
     Warns
     -----
     EstimationWarning
         If it was interrupted from the keyboard: the result is from the resamples done.
+    DataWarning
+        If the end of ``checkpoint`` was damaged: it is removed, and done again.
 
     Notes
     -----
@@ -228,19 +238,33 @@ def stability(
     part = (1.0 if scheme == "bootstrap" else 0.5) if share is None else _share("share", share)
     if scheme == "subsample" and part == 1.0:
         raise checks.refusal("share", "below 1 for subsamples", share, "Half is usual.")
-    jobs, number = check_jobs(n_jobs), seed_number(seed)
+    jobs = check_jobs(n_jobs)
+    number = seed_number(begun_seed(checkpoint) if seed is None else seed)
     items = _answers(data)
     reference = _reference(items, fit, options, number)
     measure = options.get("measure", reference.call.measure) if fit is None else fit.call.measure
     procedure = Procedure(
         _row_dependence(items, reference, measure), reference.call, reference.grid
     )
+    ledger = open_checkpoint(
+        checkpoint,
+        {
+            "work": "stability",
+            "data": _digest(procedure.dependence.items),
+            **reference.call.asked(),
+            "scheme": scheme,
+            "share": part,
+            "sizes": sorted(parts),
+            "seed": number,
+        },
+    )
 
     def run(one: float, how: Scheme, key: int) -> SampleRound:
         size = max(2, round(one * procedure.dependence.n_rows))
         own = number if not key else int(np.random.SeedSequence([number, key]).generate_state(1)[0])
+        saved = None if ledger is None else saved_structures(ledger, key)
         found = resample(
-            procedure, procedure.dependence.n_rows, count, own, how, size, jobs, progress
+            procedure, procedure.dependence.n_rows, count, own, how, size, jobs, progress, saved
         )
         if not found.outcomes:
             raise EstimationError(
@@ -259,6 +283,10 @@ def stability(
     smaller = tuple(run(one, "subsample", k + 1) for k, one in enumerate(sorted(parts)))
     pairs = exceeding_pairs(items.select(reference.item_names).values)
     return Stability(reference, scheme, main, smaller, pairs, number)
+
+
+def _digest(items: ItemData) -> str:
+    return digest([*items.names, *items.kinds, items.values])
 
 
 def _sizes(sizes: object) -> list[float]:

@@ -11,9 +11,10 @@ import numpy as np
 from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data import ItemData, check_usable
 from dtstat.dependence.matrix import DependenceMatrix, check_pairs
-from dtstat.dependence.pairs import run_blocks
+from dtstat.dependence.pairs import symmetric_matrix
 from dtstat.dependence.registry import Measure, find_measure
 from dtstat.errors import DataWarning, InputError
+from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 
 Missing = Literal["pairwise", "listwise", "error"]
@@ -28,7 +29,7 @@ def dependence_matrix(
     items: ItemData,
     measure: str | PairFunction = "spearman",
     missing: Missing = "pairwise",
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     progress: Progress = None,
 ) -> DependenceMatrix:
     """Dependence of all pairs of items; see :func:`dtstat.dependence` for the arguments."""
@@ -128,7 +129,7 @@ def _warn_of_thin_pairs(counts: IntArray, names: Sequence[str]) -> None:
 
 
 def _compute(
-    items: ItemData, measure: str | PairFunction, n_jobs: int, progress: Progress
+    items: ItemData, measure: str | PairFunction, n_jobs: Jobs, progress: Progress
 ) -> tuple[FloatArray, str]:
     if callable(measure):
         return _by_function(items, measure, progress), getattr(measure, "__name__", "function")
@@ -153,10 +154,10 @@ def _by_function(items: ItemData, function: PairFunction, progress: Progress) ->
                 "measure",
             ) from None
 
-    return _pair_by_pair(np.eye(items.n_items), fill, 1, progress)
+    return _pair_by_pair(fill, items.n_items, 1, progress)
 
 
-def _with_gaps(items: ItemData, measure: Measure, n_jobs: int, progress: Progress) -> FloatArray:
+def _with_gaps(items: ItemData, measure: Measure, n_jobs: Jobs, progress: Progress) -> FloatArray:
     """Complete items together; every pair with a gap alone, on its common rows."""
     missing = np.isnan(items.values)
     complete = np.asarray(~missing.any(axis=0))
@@ -174,7 +175,7 @@ def _with_gaps(items: ItemData, measure: Measure, n_jobs: int, progress: Progres
             return np.nan
         return float(measure.compute(pair, 1, None)[0, 1])
 
-    return _pair_by_pair(R, fill, n_jobs, progress)
+    return _pair_by_pair(fill, items.n_items, n_jobs, progress)
 
 
 def _part(items: ItemData, rows: BoolArray, columns: IntArray) -> ItemData:
@@ -184,11 +185,9 @@ def _part(items: ItemData, rows: BoolArray, columns: IntArray) -> ItemData:
 
 
 def _pair_by_pair(
-    R: FloatArray, value: Callable[[int, int], float], n_jobs: int, progress: Progress
+    value: Callable[[int, int], float], p: int, n_jobs: Jobs, progress: Progress
 ) -> FloatArray:
-    def fill_row(i: int) -> None:
-        for j in range(i + 1, len(R)):
-            R[i, j] = R[j, i] = value(i, j)
+    def row(i: int) -> list[float]:
+        return [value(i, j) for j in range(i + 1, p)]
 
-    run_blocks(fill_row, range(len(R) - 1), n_jobs, progress, "dependence")
-    return R
+    return symmetric_matrix(row, p, n_jobs, progress, "dependence")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ from dtstat.compile import kernel
 from dtstat.dependence.kendall_pairs import suits_tables, tau_b_by_pairs
 from dtstat.dependence.pairs import run_blocks
 from dtstat.dependence.rank import Codes, dense_codes
+from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress, track
 
 Words = npt.NDArray[np.uint64]
@@ -26,7 +28,7 @@ _WORDS = 1024
 _NS_ROW, _NS_BIT, _NS_WORD, _NS_MERGE = 20_000, 0.5, 0.27, 6.4
 
 
-def kendall(X: FloatArray, n_jobs: int = 1, progress: Progress = None) -> FloatArray:
+def kendall(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> FloatArray:
     """Kendall's tau-b of the columns of X, on the rows each pair has in common (Kendall 1945).
 
         τ_b = Σ s_i s_j / √(Σ s_i² Σ s_j²),   s_i = sign(x_ai − x_bi) over pairs of rows a < b
@@ -64,7 +66,7 @@ def _bits_are_cheaper(p: int, n: int, planes: int) -> bool:
 
 
 def tau_b_by_bits(
-    codes: Codes, planes: int, n_jobs: int = 1, progress: Progress = None
+    codes: Codes, planes: int, n_jobs: Jobs = None, progress: Progress = None
 ) -> FloatArray:
     """Tau-b of complete coded columns; two planes of bits if any column has ties, else one."""
     p, n = codes.shape
@@ -123,20 +125,19 @@ def _packed_signs(codes: SmallCodes, planes: int, rows: range) -> Words:
     return chunk.view(np.uint64)
 
 
-def _add_common_bits(B: Words, G: IntArray, n_jobs: int) -> None:
+def _add_common_bits(B: Words, G: IntArray, n_jobs: Jobs) -> None:
     """Add to the upper triangle of G the counts of common bits of all pairs of rows of B."""
-
-    def fill_rows(first: int) -> None:
-        _count_common_bits(B, first, G)
-
-    run_blocks(fill_rows, range(0, len(B), _TILE), n_jobs, None, "kendall")
+    tiles = range(0, len(B), _TILE)
+    for k, counts in run_blocks(partial(_count_common_bits, B), tiles, n_jobs, None, "kendall"):
+        G[tiles[k] : tiles[k] + _TILE] += counts
 
 
 @kernel
-def _count_common_bits(B: Words, first: int, G: IntArray) -> None:
-    """G[i, j] += popcount(B_i & B_j) for one tile of rows i and all j ≥ i."""
+def _count_common_bits(B: Words, first: int) -> IntArray:
+    """popcount(B_i & B_j) for one tile of rows i and all j ≥ i, 0 for other j."""
     rows, words = B.shape
     stop_i = min(first + _TILE, rows)
+    G = np.zeros((stop_i - first, rows), np.int64)
     for start_j in range(first, rows, _TILE):
         stop_j = min(start_j + _TILE, rows)
         for start in range(0, words, _WORDS):
@@ -149,7 +150,8 @@ def _count_common_bits(B: Words, first: int, G: IntArray) -> None:
                     count = np.uint64(0)
                     for w in range(len(left)):
                         count += _popcount(left[w] & right[w])
-                    G[i, j] += np.int64(count)
+                    G[i - first, j] += np.int64(count)
+    return G
 
 
 @kernel

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from dtstat.arrays import FloatArray, IntArray
 from dtstat.compile import kernel
-from dtstat.dependence.pairs import run_blocks
+from dtstat.dependence.pairs import symmetric_matrix
 from dtstat.dependence.rank import Codes
+from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 
 # A table of K × K cells is read in about K² steps; merging takes n log n slower ones.
@@ -15,7 +18,7 @@ _CELLS_A_ROW = 4
 
 
 def tau_b_by_pairs(
-    codes: Codes, order: Codes, n_jobs: int = 1, progress: Progress = None
+    codes: Codes, order: Codes, n_jobs: Jobs = None, progress: Progress = None
 ) -> FloatArray:
     """Tau-b of all pairs of coded columns, on the rows each pair has in common.
 
@@ -24,13 +27,8 @@ def tau_b_by_pairs(
     codes, order
         As :func:`dtstat.dependence.rank.dense_codes` returns them.
     """
-    R = np.eye(len(codes))
-
-    def fill_row(i: int) -> None:
-        _fill_row(codes, order, i, R)
-
-    run_blocks(fill_row, range(len(codes) - 1), n_jobs, progress, "kendall")
-    return R
+    row = partial(_row, codes, order)
+    return symmetric_matrix(row, len(codes), n_jobs, progress, "kendall")
 
 
 def suits_tables(codes: Codes) -> bool:
@@ -40,9 +38,10 @@ def suits_tables(codes: Codes) -> bool:
 
 
 @kernel
-def _fill_row(codes: Codes, order: Codes, i: int, R: FloatArray) -> None:
-    """Fill R[i, j] and R[j, i] for j > i."""
+def _row(codes: Codes, order: Codes, i: int) -> FloatArray:
+    """Tau-b of column i with every column j > i."""
     p, n = codes.shape
+    row = np.empty(p - i - 1)
     levels = codes[i].max() + 1
     for j in range(i + 1, p):
         if levels * (codes[j].max() + 1) <= _CELLS_A_ROW * n:
@@ -51,7 +50,8 @@ def _fill_row(codes: Codes, order: Codes, i: int, R: FloatArray) -> None:
             s, untied_i, untied_j = _by_merging(codes[i], codes[j], order[j])
         # two roots: the product of the counts may exceed an integer
         scale = np.sqrt(float(untied_i)) * np.sqrt(float(untied_j))
-        R[i, j] = R[j, i] = min(1.0, max(-1.0, s / scale)) if scale > 0 else np.nan
+        row[j - i - 1] = min(1.0, max(-1.0, s / scale)) if scale > 0 else np.nan
+    return row
 
 
 @kernel

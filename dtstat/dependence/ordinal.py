@@ -26,6 +26,7 @@ from dtstat.dependence.bivariate_normal import (
 from dtstat.dependence.moment import pearson
 from dtstat.dependence.pairs import run_blocks
 from dtstat.errors import InputError
+from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 
 Kind: TypeAlias = Literal["binary", "ordinal", "continuous"]
@@ -108,7 +109,7 @@ def polyserial_pair(z: FloatArray, y: FloatArray) -> float:
 
 
 def latent_correlation_matrix(
-    values: FloatArray, kinds: Sequence[Kind], n_jobs: int = 1, progress: Progress = None
+    values: FloatArray, kinds: Sequence[Kind], n_jobs: Jobs = None, progress: Progress = None
 ) -> FloatArray:
     """Correlations of the normal variables behind ordinal, binary and continuous items.
 
@@ -148,12 +149,13 @@ def latent_correlation_matrix(
     if continuous:
         result[np.ix_(continuous, continuous)] = pearson(values[:, continuous])
 
-    def fill_row(a: int) -> None:
-        others = ordinal[a + 1 :] + continuous
-        row = _row(coded[a], coded[a + 1 :], scores)
-        result[ordinal[a], others] = result[others, ordinal[a]] = row
+    def row(a: int) -> FloatArray:
+        return _row(coded[a], coded[a + 1 :], scores)
 
-    run_blocks(fill_row, range(len(ordinal)), n_jobs, progress, "latent correlations")
+    blocks = run_blocks(row, range(len(ordinal)), n_jobs, progress, "latent correlations")
+    for a, values in blocks:
+        others = ordinal[a + 1 :] + continuous
+        result[ordinal[a], others] = result[others, ordinal[a]] = values
     return result
 
 
@@ -167,10 +169,10 @@ def _check_shape(values: FloatArray, kinds: Sequence[Kind]) -> None:
         )
 
 
-def _row(item: Coded, others: list[Coded], scores: list[FloatArray]) -> list[float]:
+def _row(item: Coded, others: list[Coded], scores: list[FloatArray]) -> FloatArray:
     """Correlations of one ordinal item with other ordinal items, then with continuous ones."""
     polychoric = [_polychoric(*item, *other) for other in others]
-    return polychoric + [_polyserial(z, *item) for z in scores]
+    return np.array(polychoric + [_polyserial(z, *item) for z in scores])
 
 
 def _code(column: FloatArray) -> Coded:

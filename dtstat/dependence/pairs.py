@@ -1,30 +1,37 @@
-"""How a dependence matrix is filled: blocks of work, in threads, with progress."""
+"""How a dependence matrix is filled: rows of pairs, side by side, with progress."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from joblib import Parallel, delayed
+import numpy as np
+import numpy.typing as npt
 
+from dtstat.arrays import FloatArray
+from dtstat.execution.parallel import Jobs, run
 from dtstat.progress import Progress, track
 
 T = TypeVar("T")
+U = TypeVar("U")
+Row = Callable[[int], npt.ArrayLike]
 
 
 def run_blocks(
-    work: Callable[[T], None], blocks: Sequence[T], n_jobs: int, progress: Progress, label: str
-) -> None:
-    """Call ``work`` on each block; every block writes its own part of a shared result.
+    work: Callable[[T], U], blocks: Sequence[T], n_jobs: Jobs, progress: Progress, label: str
+) -> Iterator[tuple[int, U]]:
+    """Yield the number of each block and what ``work`` makes of it.
 
-    Threads are enough, because kernels and matrix products release the interpreter lock, and
-    they share the data instead of copying them.
+    Threads will do, because kernels and matrix products release the interpreter lock, and they
+    share the data instead of copying them.
     """
-    if n_jobs == 1:
-        for block in track(blocks, progress, label):
-            work(block)
-        return
-    pool = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
-    finished = pool(delayed(work)(block) for block in blocks)
-    for _ in track(finished, progress, label, total=len(blocks)):
-        pass
+    done = run(work, blocks, n_jobs, threads=True, fine=True)
+    return track(done, progress, label, total=len(blocks))
+
+
+def symmetric_matrix(row: Row, p: int, n_jobs: Jobs, progress: Progress, label: str) -> FloatArray:
+    """(p, p) matrix with ones on its diagonal; ``row(i)`` gives its entries (i, j) for j > i."""
+    R = np.eye(p)
+    for i, values in run_blocks(row, range(p - 1), n_jobs, progress, label):
+        R[i, i + 1 :] = R[i + 1 :, i] = values
+    return R

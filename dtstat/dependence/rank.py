@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.compile import kernel
 from dtstat.dependence.moment import pearson
-from dtstat.dependence.pairs import run_blocks
+from dtstat.dependence.pairs import symmetric_matrix
+from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 
 Codes = npt.NDArray[np.int32]
@@ -53,7 +56,7 @@ def _group_starts(ascending: FloatArray) -> BoolArray:
     return start
 
 
-def spearman(X: FloatArray, n_jobs: int = 1, progress: Progress = None) -> FloatArray:
+def spearman(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> FloatArray:
     """Spearman's rank correlation: Pearson's of the average ranks (Spearman 1904).
 
     Parameters
@@ -68,24 +71,21 @@ def spearman(X: FloatArray, n_jobs: int = 1, progress: Progress = None) -> Float
     Cost: sorting each column and one matrix product; O(n) more for each pair with missing values.
     """
     complete = np.asarray(~np.isnan(X).any(axis=0))
-    p = X.shape[1]
-    R = np.eye(p)
+    if complete.all():
+        return pearson(average_ranks(X))
+    codes, order = dense_codes(X)
+    row = partial(_spearman_row, codes, order, complete)
+    R = symmetric_matrix(row, X.shape[1], n_jobs, progress, "spearman")
     if complete.any():
         R[np.ix_(complete, complete)] = pearson(average_ranks(X[:, complete]))
-    if not complete.all():
-        codes, order = dense_codes(X)
-
-        def fill_row(i: int) -> None:
-            _spearman_row(codes, order, i, complete, R)
-
-        run_blocks(fill_row, range(p - 1), n_jobs, progress, "spearman")
     return R
 
 
 @kernel
-def _spearman_row(codes: Codes, order: Codes, i: int, complete: BoolArray, R: FloatArray) -> None:
-    """Fill R[i, j] and R[j, i] for j > i unless both columns are complete."""
+def _spearman_row(codes: Codes, order: Codes, complete: BoolArray, i: int) -> FloatArray:
+    """Correlations of column i with every column j > i, 0 if both are complete."""
     p, n = codes.shape
+    row = np.zeros(p - i - 1)
     a, b = np.empty(n), np.empty(n)
     for j in range(i + 1, p):
         if complete[i] and complete[j]:
@@ -94,14 +94,15 @@ def _spearman_row(codes: Codes, order: Codes, i: int, complete: BoolArray, R: Fl
         _ranks_in_common_rows(codes[j], order[j], codes[i], b)
         mean = (m + 1) / 2
         saa, sbb, sab = 0.0, 0.0, 0.0
-        for row in range(n):
-            if codes[i, row] >= 0 and codes[j, row] >= 0:
-                da, db = a[row] - mean, b[row] - mean
+        for k in range(n):
+            if codes[i, k] >= 0 and codes[j, k] >= 0:
+                da, db = a[k] - mean, b[k] - mean
                 saa += da * da
                 sbb += db * db
                 sab += da * db
         r = sab / np.sqrt(saa * sbb) if saa > 0 and sbb > 0 else np.nan
-        R[i, j] = R[j, i] = min(1.0, max(-1.0, r)) if r == r else np.nan
+        row[j - i - 1] = min(1.0, max(-1.0, r)) if r == r else np.nan
+    return row
 
 
 @kernel

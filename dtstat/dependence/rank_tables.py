@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from dtstat.arrays import FloatArray, IntArray
 from dtstat.compile import kernel
-from dtstat.dependence.pairs import run_blocks
+from dtstat.dependence.pairs import symmetric_matrix
 from dtstat.dependence.rank import Codes
+from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 
 
-def spearman_from_tables(codes: Codes, n_jobs: int = 1, progress: Progress = None) -> FloatArray:
+def spearman_from_tables(
+    codes: Codes, n_jobs: Jobs = None, progress: Progress = None
+) -> FloatArray:
     """Spearman's correlation of all pairs of coded columns, on the rows each pair has in common.
 
     The mean rank of a level is (number of answers below it) + (1 + number of answers on it) / 2,
@@ -28,26 +33,22 @@ def spearman_from_tables(codes: Codes, n_jobs: int = 1, progress: Progress = Non
     -------
     (p, p) array; NaN for a pair with a constant item.
     """
-    R = np.eye(len(codes))
-
-    def fill_row(i: int) -> None:
-        _fill_row(codes, i, R)
-
-    run_blocks(fill_row, range(len(codes) - 1), n_jobs, progress, "spearman")
-    return R
+    return symmetric_matrix(partial(_row, codes), len(codes), n_jobs, progress, "spearman")
 
 
 @kernel
-def _fill_row(codes: Codes, i: int, R: FloatArray) -> None:
-    """Fill R[i, j] and R[j, i] for j > i."""
+def _row(codes: Codes, i: int) -> FloatArray:
+    """Correlations of column i with every column j > i."""
     p, n = codes.shape
+    row_values = np.empty(p - i - 1)
     K = codes[i].max() + 1
     for j in range(i + 1, p):
         L = codes[j].max() + 1
         table = np.zeros((K + 1, L + 1), np.int64)  # the last row and column take missing answers
         for row in range(n):
             table[codes[i, row], codes[j, row]] += 1
-        R[i, j] = R[j, i] = _from_table(table[:K, :L])
+        row_values[j - i - 1] = _from_table(table[:K, :L])
+    return row_values
 
 
 @kernel

@@ -19,9 +19,10 @@ from dtstat.dependence.ordinal import latent_correlation_matrix
 from dtstat.dependence.rank import spearman
 from dtstat.dependence.xi import xi_correlation
 from dtstat.errors import InputError, nearest
+from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 
-Compute = Callable[[ItemData, int, Progress], FloatArray]
+Compute = Callable[[ItemData, Jobs, Progress], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,16 @@ class Measure:
     allows_missing: bool
 
 
-def _latent(items: ItemData, n_jobs: int, progress: Progress) -> FloatArray:
+def _latent(items: ItemData, n_jobs: Jobs, progress: Progress) -> FloatArray:
     return latent_correlation_matrix(items.values, items.kinds, n_jobs, progress)
 
 
-def _polychoric(items: ItemData, n_jobs: int, progress: Progress) -> FloatArray:
+def _polychoric(items: ItemData, n_jobs: Jobs, progress: Progress) -> FloatArray:
     _refuse(items, ("continuous",), "polychoric", 'Use measure="mixed" for data of both kinds.')
     return _latent(items, n_jobs, progress)
 
 
-def _tetrachoric(items: ItemData, n_jobs: int, progress: Progress) -> FloatArray:
+def _tetrachoric(items: ItemData, n_jobs: Jobs, progress: Progress) -> FloatArray:
     _refuse(items, ("continuous", "ordinal"), "tetrachoric", 'Use measure="polychoric" or "mixed".')
     return _latent(items, n_jobs, progress)
 

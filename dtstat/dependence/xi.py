@@ -8,10 +8,11 @@ from dtstat.arrays import FloatArray, IntArray
 from dtstat.compile import kernel
 from dtstat.dependence.pairs import run_blocks
 from dtstat.dependence.rank import Codes, dense_codes
+from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 
 
-def xi_correlation(X: FloatArray, n_jobs: int = 1, progress: Progress = None) -> FloatArray:
+def xi_correlation(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> FloatArray:
     """Chatterjee's xi of the columns of X, the larger of the two directions (Chatterjee 2021).
 
         ξ(x → y) = 1 − n Σ |r_{k+1} − r_k| / (2 Σ l_k (n − l_k))
@@ -34,25 +35,25 @@ def xi_correlation(X: FloatArray, n_jobs: int = 1, progress: Progress = None) ->
     """
     codes, order = dense_codes(X)
     at_most = [np.cumsum(np.bincount(column)) for column in codes]
-    directed = np.ones((len(codes), len(codes)))
+    directed = np.empty((len(codes), len(codes)))
 
-    def fill_column(j: int) -> None:
+    def column(j: int) -> FloatArray:
         r = at_most[j][codes[j]]
         at_least = len(r) - np.concatenate([[0], at_most[j][:-1]])[codes[j]]
         scale = len(r) / (2.0 * float(np.sum(at_least * (len(r) - at_least))))
-        _fill_column(codes, order[j], r, scale, j, directed)
+        return _column(codes, order[j], r, scale)
 
-    run_blocks(fill_column, range(len(codes)), n_jobs, progress, "xi")
+    for j, values in run_blocks(column, range(len(codes)), n_jobs, progress, "xi"):
+        directed[:, j] = values
     np.fill_diagonal(directed, 1.0)
     return np.clip(np.maximum(directed, directed.T), 0.0, 1.0)
 
 
 @kernel
-def _fill_column(
-    codes: Codes, order_y: Codes, r: IntArray, scale: float, j: int, directed: FloatArray
-) -> None:
-    """directed[i, j] = ξ(x_i → y_j) for all i."""
+def _column(codes: Codes, order_y: Codes, r: IntArray, scale: float) -> FloatArray:
+    """ξ(x_i → y) for all i."""
     p, n = codes.shape
+    column = np.empty(p)
     z = np.empty(n, np.int64)
     for i in range(p):
         x = codes[i]
@@ -74,7 +75,8 @@ def _fill_column(
                 total += abs(z[start[g]] - z[start[g - 1]])
             else:
                 total += _mean_distance(z[start[g - 1] : stop[g - 1]], z[start[g] : stop[g]])
-        directed[i, j] = 1.0 - total * scale
+        column[i] = 1.0 - total * scale
+    return column
 
 
 @kernel

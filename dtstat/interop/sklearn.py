@@ -98,7 +98,7 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
         finalists: int = 3,
         preset: Literal["paper", "paper_fast"] | None = None,
         random_state: Seed | np.random.RandomState = None,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
     ) -> None:
         self.measure = measure
         self.search = search

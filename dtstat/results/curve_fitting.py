@@ -17,6 +17,7 @@ from dtstat.errors import DTWarning, EstimationWarning, InputError
 from dtstat.estimation.nonlinear import bspline
 from dtstat.estimation.nonlinear.estimate import NETWORKS, Method
 from dtstat.estimation.nonlinear.misfit import effective_rows, rank_correlations
+from dtstat.execution.saved import Saved, digest, open_checkpoint
 from dtstat.results.fit import DTFit
 from dtstat.results.fit_call import FitCall
 from dtstat.results.fitting import (
@@ -30,6 +31,7 @@ from dtstat.results.fitting import (
     warn_of_hidden,
 )
 from dtstat.results.nonlinear import summarise
+from dtstat.results.saved_finalists import saved_finalists
 from dtstat.selection.choose import GIVEN, contenders, ranking
 from dtstat.selection.criteria import INFORMATION, searching
 from dtstat.selection.evaluate import Proposal, Scored
@@ -37,6 +39,7 @@ from dtstat.selection.finalists import (
     Answers,
     Curves,
     Finalist,
+    Tried,
     Unrelated,
     cross_validate_curves,
     fit_finalists,
@@ -56,7 +59,7 @@ def fit_curves(items: ItemData, call: FitCall, work: Work) -> DTFit:
     problem = prepare(rows.part, call, work)
     proposals, before = _proposals(problem, call, work)
     notes = (*_warned(items, call), *warn_of_hidden(items, call))
-    curves = _curves(call, work)
+    curves = replace(_curves(call, work), saved=_saved(items, call, work))
     contest = _compare(proposals, rows, problem, call, curves, work)
     choice = Choice(
         contenders(contest.scored, (), contest.n, contest.held), contest.n / problem.n, before
@@ -152,6 +155,19 @@ def _curves(call: FitCall, work: Work) -> Curves:
         cast(int, call.seed),
         work.n_jobs,
     )
+
+
+def _saved(items: ItemData, call: FitCall, work: Work) -> Saved[Tried] | None:
+    """Open the file that keeps the structures fitted, if there is one."""
+    given = "" if work.given is None else digest([work.given])
+    header = {
+        "work": "fit",
+        "data": digest([*items.names, *items.kinds, items.values]),
+        "structure": given,
+        **call.asked(),
+    }
+    ledger = open_checkpoint(work.checkpoint, header)
+    return None if ledger is None else saved_finalists(ledger)
 
 
 def _answers(part: ItemData, problem: Input, call: FitCall) -> Answers:

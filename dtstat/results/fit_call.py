@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from dtstat.results.serialize import register
 
@@ -26,6 +27,10 @@ class FitCall:
     version: str
     preset: str | None = None
     finalists: int | None = None
+
+    def asked(self) -> dict[str, Any]:
+        """Return the arguments by name, without the version."""
+        return {name: value for name, value in asdict(self).items() if name != "version"}
 
 
 @register

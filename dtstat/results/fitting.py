@@ -28,6 +28,8 @@ from dtstat.estimation.factors.copula import (
 from dtstat.estimation.factors.marginals import Marginals, learn_marginals, linear_marginals
 from dtstat.estimation.factors.maximum_likelihood import LEAST_UNIQUENESS, MANY_ITEMS
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
+from dtstat.execution.parallel import Jobs
+from dtstat.execution.saved import CheckpointFile
 from dtstat.progress import Progress
 from dtstat.results.fit import DTFit
 from dtstat.results.fit_call import FitCall, SampleFacts
@@ -64,14 +66,18 @@ _OF_FACTORS = (
 
 @dataclass(frozen=True)
 class Work:
-    """How to run: measure, thresholds, threads, progress; a given structure and its names."""
+    """How to run: measure, thresholds, workers, progress; a given structure and its names.
+
+    ``checkpoint`` is the file that keeps what takes long.
+    """
 
     measure: str | PairFunction = "spearman"
     grid: FloatArray | None = None
     given: BoolArray | None = None
-    n_jobs: int = 1
+    n_jobs: Jobs = None
     progress: Progress = None
     names: tuple[str, ...] = ()
+    checkpoint: CheckpointFile = None
 
 
 @dataclass(frozen=True, eq=False)

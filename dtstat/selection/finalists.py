@@ -7,12 +7,11 @@ finalists are fitted with the same random numbers, so that chance favours none o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from dtstat.arrays import FloatArray
 from dtstat.errors import EstimationError, EstimationWarning, InputError
@@ -27,6 +26,8 @@ from dtstat.estimation.nonlinear.estimate import (
 )
 from dtstat.estimation.nonlinear.independence import Independence
 from dtstat.estimation.nonlinear.likelihood import LogLikelihood
+from dtstat.execution.parallel import Jobs, Outcomes, run
+from dtstat.execution.saved import Saved, digest
 from dtstat.progress import Progress, track
 from dtstat.selection.choose import by_first_item
 from dtstat.selection.evaluate import Fitted, Proposal, Scored
@@ -35,7 +36,6 @@ from dtstat.selection.holdout import HeldOut
 Levels = Sequence[Sequence[float] | None]
 _DRAWS = 60  # of the factors a row, for the likelihood of the rows fitted
 _FAR = 0.1  # nats a row: what curves hardly make good
-T = TypeVar("T")
 U = TypeVar("U")
 
 
@@ -53,13 +53,16 @@ class Curves:
         Of all random numbers.
     n_jobs
         Finalists fitted at a time.
+    saved
+        Where finalists are kept as they come; None for nowhere.
     """
 
     method: Method
     likelihood: str
     draws: int
     seed: int
-    n_jobs: int = 1
+    n_jobs: Jobs = None
+    saved: Saved[Tried] | None = None
 
     def rng(self) -> np.random.Generator:
         """Start the random numbers, the same for every finalist."""
@@ -93,6 +96,9 @@ class Finalist(Scored):
     def n_parameters(self) -> float:
         """Effective number of parameters."""
         return self.estimate.n_parameters
+
+
+Tried = Finalist | EstimationError | InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +160,9 @@ def fit_finalists(
     freezes; too many coefficients for the rows) are left out; if all are, the first reason is
     raised.
     """
-    inner = progress if progress is True and curves.n_jobs == 1 else None
+    inner = progress if progress is True and curves.n_jobs in (None, 1) else None
 
-    def one(proposal: Proposal) -> Finalist | EstimationError | InputError:
+    def one(proposal: Proposal) -> Tried:
         try:
             return _fit(proposal, answers, curves, inner)
         except (EstimationError, InputError) as error:
@@ -164,11 +170,22 @@ def fit_finalists(
 
     with warnings.catch_warnings():  # of the chosen one the result tells
         warnings.simplefilter("ignore", EstimationWarning)
-        found = _parallel(one, proposals, curves.n_jobs, progress, "structures")
+        if curves.saved is None:
+            done = run(one, proposals, curves.n_jobs, threads=True)
+        else:
+            keys = [_key(proposal, answers, curves) for proposal in proposals]
+            done = curves.saved.run(one, proposals, keys, curves.n_jobs, threads=True)
+        found = _in_order(done, len(proposals), progress, "structures")
     finalists = [finalist for finalist in found if isinstance(finalist, Finalist)]
     if not finalists:
         raise next(error for error in found if isinstance(error, Exception))
     return finalists
+
+
+def _key(proposal: Proposal, answers: Answers, curves: Curves) -> str:
+    """Name a fit by all it depends on: the same structure may be fitted to several parts."""
+    how = f"{curves.method} {curves.seed}"
+    return digest([how, proposal.support, answers.X, answers.R])
 
 
 def _fit(proposal: Proposal, answers: Answers, curves: Curves, progress: Progress) -> Finalist:
@@ -204,7 +221,8 @@ def validate_curves(
         model, scale = finalist.estimate.model, finalist.estimate.scale
         return answers_log_likelihood(model, scale, held, rng, curves.likelihood, curves.draws)
 
-    found = _parallel(one, finalists, curves.n_jobs, progress, "held-out rows")
+    done = run(one, finalists, curves.n_jobs, threads=True)
+    found = _in_order(done, len(finalists), progress, "held-out rows")
     errors = np.array([likelihood.standard_error for likelihood in found])
     return HeldOut(np.array([likelihood.rows for likelihood in found]), errors)
 
@@ -254,12 +272,6 @@ def _place(proposal: Proposal, among: Sequence[Proposal]) -> int:
     return next(k for k, one in enumerate(among) if one is proposal)
 
 
-def _parallel(
-    work: Callable[[T], U], pieces: Sequence[T], n_jobs: int, progress: Progress, label: str
-) -> list[U]:
-    if n_jobs == 1:
-        return [work(piece) for piece in track(pieces, progress, label)]
-    running = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(work)(piece) for piece in pieces
-    )
-    return list(track(running, progress, label, len(pieces)))
+def _in_order(done: Outcomes[U], count: int, progress: Progress, label: str) -> list[U]:
+    found = dict(track(done, progress, label, count))
+    return [found[k] for k in range(count)]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
 
 from dtstat.arrays import IntArray
 from dtstat.errors import EstimationError, InputError
+from dtstat.execution.parallel import Jobs, run
+from dtstat.execution.saved import Saved
 from dtstat.progress import Progress, track
 
 T = TypeVar("T")
@@ -20,7 +19,6 @@ RowWork = Callable[[IntArray, int], T]
 Scheme = Literal["bootstrap", "subsample"]
 
 SCHEMES = ("bootstrap", "subsample")
-_CHUNKS_A_WORKER = 8  # enough for progress and for workers to finish together
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +55,9 @@ def resample(
     seed: int,
     scheme: Scheme = "bootstrap",
     size: int | None = None,
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     progress: Progress = None,
+    saved: Saved[T | None] | None = None,
 ) -> Resamples[T]:
     """Do some work on resamples of the rows.
 
@@ -77,12 +76,18 @@ def resample(
     scheme, size
         "bootstrap" draws ``size`` rows with, "subsample" without putting them back.
     n_jobs, progress
-        Processes, and progress.
+        Workers, and progress.
+    saved
+        Where outcomes are kept as they come, None (no outcome) too; None for nowhere.
     """
     take = n_rows if size is None else size
-    plan = _Draws(n_rows, take, scheme == "bootstrap", seed)
+    attempt = _Attempt(work, _Draws(n_rows, take, scheme == "bootstrap", seed))
+    numbers = range(n_resamples)
+    if saved is None:
+        results = run(attempt, numbers, n_jobs, fine=True)
+    else:
+        results = saved.run(attempt, numbers, numbers, n_jobs, fine=True)
     done: dict[int, T | None] = {}
-    results = _results(work, plan, n_resamples, n_jobs)
     try:
         for k, outcome in track(results, progress, "resampling", total=n_resamples):
             done[k] = outcome
@@ -111,36 +116,15 @@ class _Draws:
         return rows, int(rng.integers(2**53))
 
 
-def _results(
-    work: RowWork[T], plan: _Draws, count: int, n_jobs: int
-) -> Generator[tuple[int, T | None]]:
-    """Yield outcomes as they come; linear algebra has one thread, so that sums are the same."""
-    if n_jobs == 1:
-        with threadpool_limits(1):
-            yield from ((k, _attempt(work, *plan.of(k))) for k in range(count))
-        return
-    chunk = max(1, count // (_CHUNKS_A_WORKER * effective_n_jobs(n_jobs)))
-    pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    parts = pool(
-        delayed(_attempts)(work, plan, range(start, min(start + chunk, count)))
-        for start in range(0, count, chunk)
-    )
-    try:
-        for part in parts:
-            yield from part
-    finally:
-        with warnings.catch_warnings():  # joblib tells of tasks that were given up
-            warnings.simplefilter("ignore", UserWarning)
-            parts.close()
+@dataclass(frozen=True)
+class _Attempt(Generic[T]):
+    """Work on the resample of a number; None if an item does not vary in its rows."""
 
+    work: RowWork[T]
+    draws: _Draws
 
-def _attempts(work: RowWork[T], plan: _Draws, which: range) -> list[tuple[int, T | None]]:
-    with threadpool_limits(1):
-        return [(k, _attempt(work, *plan.of(k))) for k in which]
-
-
-def _attempt(work: RowWork[T], rows: IntArray, seed: int) -> T | None:
-    try:
-        return work(rows, seed)
-    except (InputError, EstimationError):  # an item does not vary in these rows
-        return None
+    def __call__(self, k: int) -> T | None:
+        try:
+            return self.work(*self.draws.of(k))
+        except (InputError, EstimationError):
+            return None

@@ -28,12 +28,3 @@ def check_each(given: Any, check: Callable[[object], Number]) -> tuple[Number, .
 def check_seed(seed: object) -> int:
     """Return the whole number that all data sets derive from."""
     return checks.integer("seed", seed, 0, "The same number gives the same data sets.")
-
-
-def check_jobs(n_jobs: object) -> int:
-    """Return a number of processes, -1 for all cores."""
-    advice = "Give a number of processes, or -1 for all cores."
-    jobs = checks.integer("n_jobs", n_jobs, -1, advice)
-    if jobs == 0:
-        raise checks.refusal("n_jobs", "a number of processes", n_jobs, advice)
-    return jobs

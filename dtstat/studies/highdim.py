@@ -9,8 +9,10 @@ from functools import partial
 
 from dtstat import checks
 from dtstat.errors import InputError
+from dtstat.execution.ledger import Ledger
+from dtstat.execution.parallel import Jobs, check_jobs
 from dtstat.progress import Progress
-from dtstat.studies.checking import check_each, check_jobs, check_names, check_seed
+from dtstat.studies.checking import check_each, check_names, check_seed
 from dtstat.studies.highdim_cells import (
     READINGS,
     SEARCHES,
@@ -21,7 +23,6 @@ from dtstat.studies.highdim_cells import (
     recover_cell,
 )
 from dtstat.studies.highdim_result import STUDY, HighDimResult
-from dtstat.studies.ledger import Ledger
 from dtstat.studies.paper import (
     HIGHDIM_CORRELATIONS,
     HIGHDIM_DATA_SETS,
@@ -42,7 +43,7 @@ def highdim(
     readings: str | Iterable[str] = READINGS,
     searches: str | Iterable[str] = tuple(SEARCHES),
     seed: int = 1,
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress = None,
 ) -> HighDimResult:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from dtstat.api import fit
 from dtstat.errors import EstimationError
+from dtstat.execution.ledger_lines import Record
 from dtstat.simulation import simulate
-from dtstat.studies.ledger_lines import Record
 from dtstat.studies.recovery import SCORES, child_seeds, load_code, oracle, outcome
 
 READINGS = ("own", "shared")

@@ -12,11 +12,11 @@ import pandas as pd
 
 from dtstat import checks
 from dtstat.errors import InputError
+from dtstat.execution.ledger_lines import Record, parse_records
 from dtstat.report import Summary
 from dtstat.report.plots.recovery_plot import Conditions, recovery_plot
 from dtstat.studies.highdim_cells import READINGS, SEARCHES, Cell, HighDimCall
 from dtstat.studies.highdim_summary import OUTCOMES, beside_tables, head_lines, own_table
-from dtstat.studies.ledger_lines import Record, parse_records
 from dtstat.studies.paper import HIGHDIM, HIGHDIM_MOST_SECONDS
 from dtstat.studies.tabulate import spread
 
@@ -85,6 +85,11 @@ class HighDimResult:
         """
         ordered = sorted(self._finished, key=_order)
         return pd.DataFrame([{**one, "warnings": tuple(one["warnings"])} for one in ordered])
+
+    @property
+    def outcomes(self) -> pd.DataFrame:
+        """The records without seconds: the same to the last bit however and wherever it is run."""
+        return self.records.drop(columns="seconds")
 
     def table(self) -> pd.DataFrame:
         """One row a condition and search.

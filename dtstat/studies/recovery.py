@@ -15,10 +15,10 @@ import pandas as pd
 
 from dtstat.api import fit, solution_path
 from dtstat.errors import EstimationError
+from dtstat.execution.ledger_lines import Record
 from dtstat.simulation import simulate
 from dtstat.simulation.seeds import seed_number
 from dtstat.structure import Structure, compare
-from dtstat.studies.ledger_lines import Record
 
 MEASURE = "spearman"
 SELECTIONS = ("oracle", "likelihood")

@@ -10,9 +10,10 @@ from functools import partial
 from dtstat import checks
 from dtstat.api.path import check_children
 from dtstat.errors import InputError
+from dtstat.execution.ledger import Ledger
+from dtstat.execution.parallel import Jobs, check_jobs
 from dtstat.progress import Progress
-from dtstat.studies.checking import check_jobs, check_names, check_seed
-from dtstat.studies.ledger import Ledger
+from dtstat.studies.checking import check_names, check_seed
 from dtstat.studies.paper import MODELS, TABLE1_DATA_SETS, TABLE1_ROWS
 from dtstat.studies.recovery import RecoveryCall, recover
 from dtstat.studies.runner import run_missing
@@ -33,7 +34,7 @@ def table1(
     thresholds: int | None = None,
     preset: str | None = None,
     seed: int = 1,
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress = None,
 ) -> Table1Result:

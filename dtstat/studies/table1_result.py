@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from dtstat.execution.ledger_lines import Record
 from dtstat.report import Summary
-from dtstat.studies.ledger_lines import Record
 from dtstat.studies.paper import MODELS, TABLE1
 from dtstat.studies.recovery import SELECTIONS, RecoveryCall
 from dtstat.studies.table1_summary import OUTCOMES, beside_table, head_lines, own_table
@@ -40,6 +40,11 @@ class Table1Result:
         """
         by_design = sorted(self._finished, key=lambda one: self.designs.index(one["design"]))
         return pd.DataFrame([_record(one, name) for one in by_design for name in SELECTIONS])
+
+    @property
+    def outcomes(self) -> pd.DataFrame:
+        """The records without seconds: the same to the last bit however and wherever it is run."""
+        return self.records.drop(columns="seconds")
 
     def table(self) -> pd.DataFrame:
         """One row a selection and design.

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from dtstat.arrays import FloatArray, IntArray
+from dtstat.execution.parallel import Jobs, run
 from dtstat.progress import Progress, track
 
 Recovers = Callable[[int, np.random.Generator], bool]
@@ -74,7 +75,7 @@ def rows_for_recovery(
     start: int,
     n_draws: int,
     seed: int,
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     progress: Progress = None,
     most_rows: int = 100_000,
 ) -> RecoveryCurve:
@@ -95,7 +96,7 @@ def rows_for_recovery(
     seed
         Each draw has a stream of its own, so the answer does not depend on ``n_jobs``.
     n_jobs, progress
-        Processes; progress of all draws.
+        Workers; progress of all draws.
     most_rows
         Give up beyond.
     """
@@ -112,7 +113,7 @@ class _Tries:
 
     recovers: Recovers
     seed: int
-    n_jobs: int
+    n_jobs: Jobs
     most_rows: int
     made: int = 0
     tried: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -121,12 +122,8 @@ class _Tries:
         """Make draws with n rows, one step of progress each."""
         keys = range(self.made, self.made + count)
         self.made += count
-        tasks = (delayed(_draw)(self.recovers, n, self.seed, key) for key in keys)
-        if self.n_jobs == 1:
-            results: Iterator[bool] = (_draw(self.recovers, n, self.seed, key) for key in keys)
-        else:
-            results = Parallel(n_jobs=self.n_jobs, return_as="generator", batch_size=8)(tasks)
-        for found in results:
+        work = partial(_draw, self.recovers, n, self.seed)
+        for _, found in run(work, keys, self.n_jobs, fine=True):
             draws, recovered = self.tried.get(n, (0, 0))
             self.tried[n] = draws + 1, recovered + bool(found)
             yield

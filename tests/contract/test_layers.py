@@ -10,6 +10,7 @@ import dtstat
 ROOT = Path(dtstat.__file__).parent
 LAYERS = [
     {"errors", "checks", "arrays", "progress", "compile", "version"},
+    {"execution"},
     {"data"},
     {"dependence"},
     {"structure"},

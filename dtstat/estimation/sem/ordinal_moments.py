@@ -37,6 +37,7 @@ from dtstat.estimation.sem.ordinal_scores import (
     ordinal_margin,
     pair_influence,
 )
+from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 
 _MOST_CATEGORIES = 50  # the table of two items holds their product, each cell with its scores
@@ -97,7 +98,7 @@ def ordinal_moments(
     kinds: Sequence[Kind] | None = None,
     names: Sequence[str] | None = None,
     derivative: Derivative = "product",
-    n_jobs: int = 1,
+    n_jobs: Jobs = None,
     progress: Progress = None,
 ) -> OrdinalMoments:
     """Two-step moments of ordinal, binary and continuous items, and their covariance.

@@ -14,6 +14,7 @@ from dtstat.dependence.resampled import RowDependence
 from dtstat.errors import DTWarning, EstimationError, EstimationWarning
 from dtstat.estimation.factors.fit_measures import implied_correlations
 from dtstat.estimation.nonlinear.draws import draw_answers
+from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 from dtstat.results.fit import DTFit
 from dtstat.results.trust.diagnosis import MarginIntervals
@@ -92,7 +93,7 @@ def margin_intervals(
     dependence: RowDependence,
     n_boot: int,
     seed: int,
-    n_jobs: int,
+    n_jobs: Jobs,
     progress: Progress,
 ) -> MarginIntervals:
     """Bootstrap the dependence of all pairs for intervals of all margins."""

@@ -290,7 +290,7 @@ def test_what_is_no_ledger_of_outcomes_is_refused(tmp_path, content):
         ({"searches": "treshold"}, "`searches` must be a known name; got 'treshold'"),
         ({"searches": "sequentail"}, "Did you mean 'sequential'?"),
         ({"seed": -1}, "`seed` must be"),
-        ({"n_jobs": 0}, "`n_jobs` must be a number of processes; got 0"),
+        ({"n_jobs": 0}, "`n_jobs` must be a number of workers; got 0"),
     ],
 )
 def test_bad_arguments_are_refused_before_any_work(drawn, arguments, said):

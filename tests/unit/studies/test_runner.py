@@ -3,7 +3,7 @@ import os
 import pytest
 
 from dtstat.errors import DTError, InputError, MissingExtraError
-from dtstat.studies.ledger import Ledger
+from dtstat.execution.ledger import Ledger
 from dtstat.studies.runner import run_missing
 
 NAMES = ("design", "replicate")

@@ -210,7 +210,7 @@ def test_a_mistyped_name_leaves_no_ledger_behind(tmp_path):
         ({"designs": ["clusters"]}, "`designs` must be a known name; got 'clusters'"),
         ({"n": 1}, "`n` must be"),
         ({"seed": -1}, "`seed` must be"),
-        ({"n_jobs": 0}, "`n_jobs` must be a number of processes; got 0"),
+        ({"n_jobs": 0}, "`n_jobs` must be a number of workers; got 0"),
         ({"min_children": 1}, "`min_children` must be"),
         ({"thresholds": 1}, "`thresholds` must be"),
         ({"preset": "paper", "estimator": "copula"}, "`estimator` does not go with `preset`"),

@@ -12,7 +12,7 @@ Record = dict[str, Any]
 MADE_WITH = "made_with"  # in a first line: what is said of the machinery, and not compared
 
 
-def check_same_work(file: Path, content: bytes, first_line: bytes) -> None:
+def check_same_work(file: Path, content: bytes, first_line: bytes, argument: str) -> None:
     """Refuse what is not a ledger, and one that was begun with other arguments."""
     head, newline, _ = content.partition(b"\n")
     if not newline and first_line.startswith(head):  # new, or its very first write was cut short
@@ -20,9 +20,9 @@ def check_same_work(file: Path, content: bytes, first_line: bytes) -> None:
     old, new = _parsed(head), json.loads(first_line)
     if old is None or "format" not in old:
         raise InputError(
-            f"'{file}' must be a ledger that this study began; its first line is not that of one. "
+            f"'{file}' must be a ledger that such a call began; its first line is not that of one. "
             "Name another file; this one was left as it is.",
-            "out",
+            argument,
         )
     compared = [key for key in {**old, **new} if key != MADE_WITH]
     differing = [key for key in compared if old.get(key) != new.get(key)]
@@ -31,11 +31,22 @@ def check_same_work(file: Path, content: bytes, first_line: bytes) -> None:
         raise InputError(
             f"The ledger '{file}' was begun by another call: {said}. Give the same arguments to "
             "go on with it, or name another file.",
-            "out",
+            argument,
         )
 
 
-def parse_records(file: Path, content: bytes) -> list[Record]:
+def whole_lines(content: bytes) -> int:
+    """Return how many bytes are whole lines: a line cut short, and what follows, is an end.
+
+    After a power cut the end may also be lines of anything, with no good line behind them.
+    """
+    length = content.rfind(b"\n") + 1
+    while length and _parsed(content[content.rfind(b"\n", 0, length - 1) + 1 : length]) is None:
+        length = content.rfind(b"\n", 0, length - 1) + 1
+    return length
+
+
+def parse_records(file: Path, content: bytes, argument: str = "out") -> list[Record]:
     """Read whole lines, the first one too; refuse a line that holds no record."""
     records = []
     for number, line in enumerate(content.splitlines(), start=1):
@@ -44,7 +55,7 @@ def parse_records(file: Path, content: bytes) -> list[Record]:
             raise InputError(
                 f"Line {number} of the ledger '{file}' is damaged: it holds {line[:20]!r}. "
                 "Remove that line, and what it recorded is done again.",
-                "out",
+                argument,
             )
         records.append(record)
     return records

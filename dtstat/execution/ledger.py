@@ -19,14 +19,20 @@ import numpy as np
 import scipy
 
 from dtstat.errors import DataWarning, InputError
-from dtstat.studies.ledger_lines import MADE_WITH, Record, check_same_work, parse_records
+from dtstat.execution.ledger_lines import (
+    MADE_WITH,
+    Record,
+    check_same_work,
+    parse_records,
+    whole_lines,
+)
 from dtstat.version import __version__
 
 FORMAT = 1
 
 
 class Ledger:
-    """Finished pieces of a study, in a file or, without one, in memory alone.
+    """Finished pieces of long work, in a file or, without one, in memory alone.
 
     One process at a time may write to a file.
 
@@ -40,16 +46,29 @@ class Ledger:
         Pieces that are in the file already.
     begun
         Whether the file has its first line.
+    argument
+        What callers call the file.
     """
 
     def __init__(
-        self, path: Path | None, first_line: bytes, finished: list[Record], begun: bool
+        self,
+        path: Path | None,
+        first_line: bytes,
+        finished: list[Record],
+        begun: bool,
+        argument: str = "out",
     ) -> None:
         self._path, self._first_line = path, first_line
         self._finished, self._begun = finished, begun
+        self._argument = argument
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str] | None, header: Mapping[str, object]) -> Ledger:
+    def open(
+        cls,
+        path: str | os.PathLike[str] | None,
+        header: Mapping[str, object],
+        argument: str = "out",
+    ) -> Ledger:
         """Read what is finished; a new file is created with its first piece.
 
         Parameters
@@ -57,9 +76,11 @@ class Ledger:
         path
             File to go on with or to begin; None for no file.
         header
-            Name of the study and all arguments that its pieces depend on. Version and format are
+            Name of the work and all arguments that its pieces depend on. Version and format are
             added, and the versions of Python, numpy and scipy, with which a ledger may be gone on
             with whatever they are.
+        argument
+            What the caller's argument is called, for messages.
 
         Raises
         ------
@@ -69,7 +90,7 @@ class Ledger:
         Warns
         -----
         DataWarning
-            If the last line was cut short; it is removed.
+            If its end is damaged; it is removed.
         """
         first_line = _line(
             {**header, "dtstat": __version__, "format": FORMAT, MADE_WITH: _versions()}
@@ -77,13 +98,13 @@ class Ledger:
         if path is None:
             return cls(None, first_line, [], False)
         file = Path(path)
-        content = _read(file)
-        check_same_work(file, content, first_line)
-        whole = content.rfind(b"\n") + 1
-        records = parse_records(file, content[:whole])
+        content = _read(file, argument)
+        check_same_work(file, content, first_line, argument)
+        whole = whole_lines(content)
+        records = parse_records(file, content[:whole], argument)
         if whole < len(content):
-            _cut(file, whole)
-        return cls(file, first_line, records[1:], whole > 0)
+            _cut(file, whole, argument)
+        return cls(file, first_line, records[1:], whole > 0, argument)
 
     @property
     def finished(self) -> tuple[Record, ...]:
@@ -94,7 +115,8 @@ class Ledger:
         """Add a finished piece, which is on the disk when this returns."""
         line = _line(record)
         if self._path is not None:
-            _add(self._path, line if self._begun else self._first_line + line)
+            lines = line if self._begun else self._first_line + line
+            _add(self._path, lines, self._argument)
             self._begun = True
         self._finished.append(json.loads(line))
 
@@ -111,33 +133,34 @@ def _line(record: Mapping[str, object]) -> bytes:
     return json.dumps(record).encode() + b"\n"
 
 
-def _read(file: Path) -> bytes:
+def _read(file: Path, argument: str) -> bytes:
     """Return what the file holds; refuse, before any work is done, one that cannot be written."""
     if not file.parent.is_dir():
-        raise InputError(f"Cannot write '{file}': there is no folder '{file.parent}'.", "out")
+        raise InputError(f"Cannot write '{file}': there is no folder '{file.parent}'.", argument)
     try:
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return file.read_bytes() if file.exists() else b""
     except OSError as error:
-        raise _unusable("read", file, error, "Name another file.") from None
+        raise _unusable("read", file, error, "Name another file.", argument) from None
 
 
-def _cut(file: Path, length: int) -> None:
-    """Remove the last line, which was being written when its process died."""
+def _cut(file: Path, length: int, argument: str) -> None:
+    """Remove the end, which was being written when its process or the machine died."""
     try:
         os.truncate(file, length)
     except OSError as error:
-        raise _unusable("write", file, error, "Mend its rights, or name another file.") from None
+        advice = "Mend its rights, or name another file."
+        raise _unusable("write", file, error, advice, argument) from None
     warnings.warn(
-        f"The last line of the ledger '{file}' was cut short and is removed: the process that "
-        "wrote it was ended. What it recorded is done again.",
+        f"The end of the ledger '{file}' was cut short or damaged, and is removed: the process "
+        "that wrote it was ended. What it recorded is done again.",
         DataWarning,
         stacklevel=4,
     )
 
 
-def _add(file: Path, lines: bytes) -> None:
+def _add(file: Path, lines: bytes, argument: str) -> None:
     try:
         with file.open("ab") as opened:
             opened.write(lines)
@@ -145,8 +168,9 @@ def _add(file: Path, lines: bytes) -> None:
             os.fsync(opened.fileno())
     except OSError as error:
         advice = "What is finished is kept; mend that, then repeat the call."
-        raise _unusable("write", file, error, advice) from None
+        raise _unusable("write", file, error, advice, argument) from None
 
 
-def _unusable(do: str, file: Path, error: OSError, advice: str) -> InputError:
-    return InputError(f"Cannot {do} the ledger '{file}': {error.strerror}. {advice}", "out")
+def _unusable(do: str, file: Path, error: OSError, advice: str, argument: str) -> InputError:
+    why = error.strerror or error
+    return InputError(f"Cannot {do} the ledger '{file}': {why}. {advice}", argument)

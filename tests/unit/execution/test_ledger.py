@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dtstat.errors import DataWarning, InputError
-from dtstat.studies.ledger import Ledger
+from dtstat.execution.ledger import Ledger
 from dtstat.version import __version__
 
 HEADER = {"study": "trial", "n": 100, "seed": 1}
@@ -86,7 +86,7 @@ def test_a_last_line_cut_anywhere_is_removed_and_done_again(written):
     start = whole[:-1].rfind(b"\n") + 1
     for end in range(start + 1, len(whole)):
         written.write_bytes(whole[:end])
-        with pytest.warns(DataWarning, match=r"last line of the ledger '.*' was cut short"):
+        with pytest.warns(DataWarning, match=r"end of the ledger '.*' was cut short"):
             ledger = Ledger.open(written, HEADER)
         assert ledger.finished == (FIRST,)
         assert written.read_bytes() == whole[:start]
@@ -134,7 +134,7 @@ def test_the_ledger_of_another_call_is_refused(written, change, said):
 
 
 def test_the_ledger_of_another_version_is_refused(written, monkeypatch):
-    monkeypatch.setattr("dtstat.studies.ledger.__version__", "99")
+    monkeypatch.setattr("dtstat.execution.ledger.__version__", "99")
     with pytest.raises(InputError, match=f"`dtstat` was '{__version__}' and is now '99'"):
         Ledger.open(written, HEADER)
 
@@ -156,7 +156,7 @@ def test_a_ledger_that_does_not_say_what_made_it_may_be_gone_on_with(written):
 @pytest.mark.parametrize("content", ["x1,x2\n1,2", "x1,x2", "[1]\n", '{"a": 1}\n', "\n"])
 def test_a_file_that_is_no_ledger_is_refused_and_left_alone(file, content):
     file.write_text(content)
-    with pytest.raises(InputError, match="must be a ledger that this study began"):
+    with pytest.raises(InputError, match="must be a ledger that such a call began"):
         Ledger.open(file, HEADER)
     assert file.read_text() == content
 

@@ -1,0 +1,92 @@
+"""The same bytes from a real cluster: two workers of one thread, one of them killed midway."""
+
+import importlib.util
+import os
+import signal
+
+import joblib
+import numpy as np
+import pytest
+from requirement import require
+
+import dtstat as dt
+from dtstat.results.serialize import to_bytes
+from dtstat.studies import table1
+
+
+@pytest.fixture(scope="module")
+def client():
+    require(importlib.util.find_spec("distributed") is not None, "dask")
+    from dask.distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+        joblib.parallel_config("dask"),
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def data():
+    return dt.simulate("chain", n=800, seed=5).data
+
+
+class KillsAWorker:
+    """Progress that kills a worker when some pieces are done."""
+
+    def __init__(self, client, after):
+        self.client, self.left, self.killed = client, after, 0
+
+    def __call__(self, done, total):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
+            self.killed += 1
+
+
+def locally(call, *args, **options):
+    with joblib.parallel_config("sequential"):
+        return call(*args, **options)
+
+
+def outcomes(result):
+    return result.outcomes.to_csv().encode()
+
+
+def test_a_bootstrap(client, data):
+    here = locally(dt.stability, data, n_boot=40, seed=1)
+    there = dt.stability(data, n_boot=40, seed=1)
+    assert to_bytes(there) == to_bytes(here)
+
+
+def test_a_bootstrap_that_loses_a_worker(client, data):
+    here = locally(dt.stability, data, n_boot=60, seed=2)
+    bad_day = KillsAWorker(client, 20)
+    there = dt.stability(data, n_boot=60, seed=2, progress=bad_day)
+    assert bad_day.killed == 1
+    assert to_bytes(there) == to_bytes(here)
+
+
+def test_a_study_that_loses_a_worker(client, tmp_path):
+    how = {"reps": 4, "n": 400, "seed": 3}
+    here = locally(table1, **how)
+    bad_day = KillsAWorker(client, 3)
+    there = table1(**how, out=tmp_path / "study.jsonl", progress=bad_day)
+    assert bad_day.killed == 1
+    assert outcomes(there) == outcomes(here)
+    assert len((tmp_path / "study.jsonl").read_text().splitlines()) == 1 + 12  # none twice
+
+
+@pytest.mark.parametrize("measure", ["spearman", "kendall", "xi", "polychoric"])
+def test_blocks_of_a_matrix(client, measure):
+    X = np.random.default_rng(4).integers(0, 5, size=(200, 30)).astype(float)
+    if measure != "polychoric":
+        X[:40, ::3] = np.nan
+    here = locally(dt.dependence, X, measure)
+    assert dt.dependence(X, measure).values.tobytes() == here.values.tobytes()
+
+
+def test_structures_with_curves(client, data):
+    here = locally(dt.fit, data, estimator="spline", seed=1)
+    assert to_bytes(dt.fit(data, estimator="spline", seed=1)) == to_bytes(here)

@@ -1,0 +1,73 @@
+"""Long work that is killed at random moments ends as if nothing had happened."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import dtstat as dt
+from dtstat.results.serialize import to_bytes
+from dtstat.studies import table1
+
+KILLS = 10
+STUDY = {"reps": 20, "n": 4000, "seed": 11}
+RUN_STUDY = """
+import sys
+from dtstat.studies import table1
+table1(reps=20, n=4000, seed=11, n_jobs=int(sys.argv[2]), out=sys.argv[1])
+"""
+RUN_BOOTSTRAP = """
+import sys
+import dtstat as dt
+data = dt.simulate("chain", n=1500, seed=5).data
+dt.stability(data, n_boot=400, seed=1, n_jobs=int(sys.argv[2]), checkpoint=sys.argv[1])
+"""
+
+
+def kill_at_random(program, file, kills, lines):
+    """Start the program again and again, and kill it at moments spread over all of its work.
+
+    Returns how many times it was killed: it may be done before.
+    """
+    rng = random.Random(1)
+    for kill in range(kills):
+        before = len(file.read_bytes().splitlines()) if file.exists() else 0
+        jobs = rng.choice("12")
+        running = subprocess.Popen([sys.executable, "-W", "ignore", "-c", program, file, jobs])
+        enough = before + rng.randint(0, (lines - before) // (kills - kill + 1))
+        while running.poll() is None:
+            if file.exists() and len(file.read_bytes().splitlines()) >= enough:
+                time.sleep(rng.uniform(0, 0.1))  # in the middle of anything
+                break
+            time.sleep(0.01)
+        if running.poll() is not None:
+            return kill
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+    return kills
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The end of the ledger")
+def test_a_study_killed_ten_times(tmp_path):
+    file = tmp_path / "study.jsonl"
+    killed = kill_at_random(RUN_STUDY, file, KILLS, 61)
+    assert killed == KILLS
+    assert len(file.read_bytes().splitlines()) < 61  # or nothing would be left to resume
+    resumed, whole = table1(**STUDY, out=file), table1(**STUDY)
+    assert resumed.outcomes.to_csv().encode() == whole.outcomes.to_csv().encode()
+    assert len(file.read_bytes().splitlines()) == 61  # nothing was done twice
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The end of the ledger")
+def test_a_bootstrap_killed_three_times(tmp_path):
+    file = tmp_path / "bootstrap.jsonl"
+    assert kill_at_random(RUN_BOOTSTRAP, file, 3, 401) == 3
+    data = dt.simulate("chain", n=1500, seed=5).data
+    resumed = dt.stability(data, n_boot=400, checkpoint=file)
+    assert to_bytes(resumed) == to_bytes(dt.stability(data, n_boot=400, seed=1))
+    assert len(file.read_bytes().splitlines()) == 401
