@@ -23,7 +23,7 @@ from dtstat.api import (
     stability,
 )
 from dtstat.data import ItemData, datasets, load_dataset, read_survey
-from dtstat.dependence import DependenceMatrix, measures
+from dtstat.dependence import DependenceMatrix, SparseDependence, measures
 from dtstat.errors import (
     DataWarning,
     DTError,
@@ -92,6 +92,7 @@ __all__ = [
     "Simulation",
     "SolutionComparison",
     "SolutionPath",
+    "SparseDependence",
     "Stability",
     "Structure",
     "SurveyDesign",

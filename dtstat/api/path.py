@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,15 @@ import pandas as pd
 from dtstat import checks
 from dtstat.arrays import FloatArray
 from dtstat.data import ItemData, as_items
-from dtstat.dependence import DependenceMatrix, dependence_matrix
+from dtstat.data.sources import columns_of
+from dtstat.dependence import DependenceMatrix, SparseDependence, dependence_matrix
+from dtstat.dependence.blocks import MEMORY, Floor, sparse_dependence
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.errors import InputError
 from dtstat.execution.parallel import Jobs, check_jobs
 from dtstat.progress import Progress
 from dtstat.results import SolutionPath
-from dtstat.structure.barcode import barcode
+from dtstat.structure.barcode import Barcode, barcode, sparse_barcode
 from dtstat.structure.path import candidates
 
 Data = pd.DataFrame | npt.ArrayLike | str | os.PathLike[str] | ItemData | DependenceMatrix
@@ -52,13 +54,39 @@ def items(data: Any, kinds: Any = None) -> ItemData:
     return as_items(data, kinds)
 
 
+@overload
 def dependence(
     data: Data,
     measure: str | PairFunction = "spearman",
     missing: Missing = "pairwise",
     n_jobs: Jobs = None,
     progress: Progress = None,
-) -> DependenceMatrix:
+    floor: None = None,
+    memory: float = MEMORY,
+) -> DependenceMatrix: ...
+
+
+@overload
+def dependence(
+    data: Data | SparseDependence,
+    measure: str | PairFunction = "spearman",
+    missing: Missing = "pairwise",
+    n_jobs: Jobs = None,
+    progress: Progress = None,
+    floor: Floor | None = None,
+    memory: float = MEMORY,
+) -> DependenceMatrix | SparseDependence: ...
+
+
+def dependence(
+    data: Data | SparseDependence,
+    measure: str | PairFunction = "spearman",
+    missing: Missing = "pairwise",
+    n_jobs: Jobs = None,
+    progress: Progress = None,
+    floor: Floor | None = None,
+    memory: float = MEMORY,
+) -> DependenceMatrix | SparseDependence:
     """Measure the dependence of every pair of items.
 
     Signs are kept, but all that follows uses absolute values, so reverse-keyed items need no
@@ -68,6 +96,8 @@ def dependence(
     ----------
     data
         DataFrame, 2-d array, path of a file, or ItemData. A DependenceMatrix is returned as it is.
+        With ``floor`` it is read some columns at a time, and need not fit into memory: a file
+        ending in .parquet or .npy, a memory-mapped array, a dask array or dataframe.
     measure
         A name from :func:`dtstat.measures`, or a function of two columns that returns a number
         in [-1, 1]. Rank measures see monotone dependence; distance, hsic, maximal and xi see any.
@@ -75,19 +105,33 @@ def dependence(
         "pairwise": each pair on the rows both items have; "listwise": rows without any gap;
         "error": refuse gaps.
     n_jobs
-        Threads; -1 for all cores. Does not change the result. Measures that are one matrix product
-        (pearson, distance, hsic, maximal) leave threads to the linear algebra library.
+        Workers: threads here; -1 for all cores. Does not change the result. None: one, or inside
+        ``joblib.parallel_config`` what that says, such as the workers of a dask cluster. Measures
+        that are one matrix product (distance, hsic, maximal) leave threads to the linear algebra
+        library.
     progress
         True for a bar, or a function of (done, total).
+    floor
+        For thousands of items: keep only the pairs with |r| above this number, from which the path
+        is exact; "chance" for the least floor that makes sense, above which items that are all
+        independent have one neighbour on average. None: keep all pairs.
+    memory
+        With ``floor``: bytes that the pairs may take. The floor is raised, with a warning, if there
+        are more.
 
     Returns
     -------
-    DependenceMatrix
+    DependenceMatrix, or with ``floor`` SparseDependence
 
     Raises
     ------
     InputError
         If the data cannot be used, or a pair has fewer than 3 rows in common.
+
+    Warns
+    -----
+    DataWarning
+        If two items determine each other, a pair has few rows in common, or the floor was raised.
 
     Notes
     -----
@@ -99,19 +143,46 @@ def dependence(
     >>> dt.dependence(dt.load_dataset("holzinger_swineford_9"), measure="kendall")
     DependenceMatrix: kendall of 9 items, 301 rows
     """
-    if isinstance(data, DependenceMatrix):
+    jobs = check_jobs(n_jobs)
+    if isinstance(data, DependenceMatrix | SparseDependence):
+        _check_no_floor(floor)
         return data
-    return dependence_matrix(as_items(data), measure, missing, check_jobs(n_jobs), progress)
+    if floor is None:
+        return dependence_matrix(as_items(data), measure, missing, jobs, progress)
+    advice = "Pairs with |r| above it are kept."
+    least = floor if floor == "chance" else checks.proportion("floor", floor, advice)
+    bytes_allowed = checks.positive("memory", memory, "It is a number of bytes, such as 2e9.")
+    _check_missing(missing)
+    return sparse_dependence(
+        columns_of(data), measure, least, bytes_allowed, missing, jobs, progress
+    )
+
+
+def _check_no_floor(floor: object) -> None:
+    if floor is not None:
+        advice = "A matrix has been computed already. Give the data."
+        raise checks.refusal("floor", "left out with a matrix", floor, advice)
+
+
+def _check_missing(missing: str) -> None:
+    if missing == "listwise":
+        raise InputError(
+            "`missing` must be 'pairwise' or 'error' with `floor`; got 'listwise'. Drop the rows "
+            "with gaps yourself, or leave out `floor`.",
+            "missing",
+        )
 
 
 def solution_path(
-    data: Data,
+    data: Data | SparseDependence,
     measure: str | PairFunction = "spearman",
     thresholds: Thresholds = "exact",
     min_children: int = 3,
     missing: Missing = "pairwise",
     n_jobs: Jobs = None,
     progress: Progress = None,
+    floor: Floor | None = None,
+    memory: float = MEMORY,
 ) -> SolutionPath:
     """Find every factor structure that dependence thresholding can produce.
 
@@ -122,14 +193,17 @@ def solution_path(
     Parameters
     ----------
     data
-        DataFrame, 2-d array, path of a file, ItemData or DependenceMatrix.
-    measure, missing, n_jobs, progress
+        DataFrame, 2-d array, path of a file, ItemData, DependenceMatrix or SparseDependence.
+    measure, missing, n_jobs, progress, memory
         As in :func:`dtstat.dependence`.
     thresholds
         "exact" for all of them; a whole number k for k evenly spaced on [0, 1], as in the paper
         (k = 50); or the thresholds themselves.
     min_children
         Smallest number of items of a factor, at least 2.
+    floor
+        As in :func:`dtstat.dependence`: for thousands of items, the smallest threshold. From there
+        up the path is that of all pairs.
 
     Returns
     -------
@@ -156,9 +230,28 @@ def solution_path(
     """
     wanted = check_thresholds(thresholds)
     smallest = check_children(min_children)
-    matrix = dependence(data, measure, missing, n_jobs, progress)
-    bars = barcode(matrix.values, matrix.names, smallest)
+    matrix = dependence(data, measure, missing, n_jobs, progress, floor, memory)
+    if isinstance(matrix, SparseDependence):
+        bars = _sparse_barcode(matrix, smallest, check_jobs(n_jobs), progress)
+    else:
+        bars = barcode(matrix.values, matrix.names, smallest)
     return SolutionPath(matrix, candidates(bars, wanted), smallest, wanted, bars)
+
+
+def _sparse_barcode(
+    graph: SparseDependence, smallest: int, n_jobs: Jobs, progress: Progress
+) -> Barcode:
+    strengths = np.abs(graph.values)
+    return sparse_barcode(
+        graph.starts,
+        graph.neighbours,
+        strengths,
+        graph.floor,
+        graph.names,
+        smallest,
+        n_jobs,
+        progress,
+    )
 
 
 def check_children(min_children: object) -> int:

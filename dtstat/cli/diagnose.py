@@ -45,7 +45,8 @@ def diagnose(
         int | None,
         typer.Option(help="The same seed gives the same resamples.", show_default="a fresh one"),
     ] = None,
-    jobs: options.Jobs = 1,
+    jobs: options.Jobs = None,
+    checkpoint: options.Checkpoint = None,
     rows: Annotated[int, typer.Option(min=1, help="Rows of each printed table.")] = 20,
     csv: Annotated[Path | None, typer.Option(help="Write all margins to this file.")] = None,
     json_file: Annotated[
@@ -64,7 +65,7 @@ def diagnose(
     Example: dtstat diagnose holzinger_swineford_9 --stability 200
     """
     check_writable(csv, json_file, save)
-    _check_stability(stability, matrix, model, sizes)
+    _check_stability(stability, matrix, model, sizes, checkpoint)
     shares = [_number(part) for part in options.split_names(sizes) or []]
     data = options.answers_or_matrix(
         file,
@@ -93,7 +94,14 @@ def diagnose(
     stable = None
     if stability:
         stable = dtstat.stability(
-            data, stability, fit, sizes=shares, seed=seed, n_jobs=jobs, progress=bar
+            data,
+            stability,
+            fit,
+            sizes=shares,
+            seed=seed,
+            n_jobs=jobs,
+            progress=bar,
+            checkpoint=checkpoint,
         )
     typer.echo(repr(result.summary(rows)))
     if stable is not None:
@@ -102,7 +110,11 @@ def diagnose(
     _write(result, stable, csv, json_file, save, file)
 
 
-def _check_stability(count: int, matrix: bool, model: str | None, sizes: str | None) -> None:
+def _check_stability(
+    count: int, matrix: bool, model: str | None, sizes: str | None, checkpoint: Path | None
+) -> None:
+    if checkpoint is not None and not count:
+        raise InputError("--checkpoint keeps the resamples of --stability; give that, too.")
     if count and (matrix or model):
         raise InputError("--stability finds factors in answers; leave out --matrix and --model.")
     if count == 1:

@@ -75,6 +75,8 @@ def fit(
             show_default="a fresh one, which is printed",
         ),
     ] = None,
+    jobs: options.Jobs = None,
+    checkpoint: options.Checkpoint = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
     cutoff: Annotated[float, typer.Option(help="Leave smaller loadings blank.")] = 0.3,
@@ -141,7 +143,9 @@ def fit(
         finalists=finalists,
         preset=preset,  # type: ignore[arg-type]
         seed=seed,
+        n_jobs=jobs,
         progress=sys.stderr.isatty(),
+        checkpoint=checkpoint,
     )
     typer.echo(repr(result.summary(cutoff, rows)))
     call = {

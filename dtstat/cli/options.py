@@ -78,7 +78,14 @@ StabilityResamples = Annotated[
     int,
     typer.Option(min=0, help="Run the whole procedure again on so many resamples, such as 200."),
 ]
-Jobs = Annotated[int, typer.Option(help="Processes; -1 for all cores.")]
+Jobs = Annotated[int | None, typer.Option(help="Workers side by side; -1 for all cores.")]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(
+        help="Add each finished piece to this file. Repeat the command after an interruption, and "
+        "it goes on from there."
+    ),
+]
 
 
 def answers(file: str, columns: str | None, missing_codes: str | None) -> pd.DataFrame:

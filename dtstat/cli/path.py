@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -39,6 +39,14 @@ def path(
         ),
     ] = "width",
     rows: Annotated[int, typer.Option(min=0, help="Rows of each printed table.")] = 20,
+    floor: Annotated[
+        str | None,
+        typer.Option(
+            help="For thousands of items: smallest threshold, a number or 'chance'; weaker pairs "
+            "are not kept, and a .parquet or .npy file need not fit into memory."
+        ),
+    ] = None,
+    jobs: options.Jobs = None,
     csv: Annotated[Path | None, typer.Option(help="Write all candidates to this file.")] = None,
     json_file: Annotated[
         Path | None,
@@ -58,7 +66,9 @@ def path(
     check_writable(csv, json_file)
     wanted = options.parse_thresholds(thresholds)
     result = dtstat.solution_path(
-        options.answers_or_matrix(
+        file
+        if floor is not None and not matrix and _read_by_columns(file, columns, missing_codes)
+        else options.answers_or_matrix(
             file,
             matrix=matrix,
             n_obs=n_obs,
@@ -71,7 +81,9 @@ def path(
         thresholds=wanted,
         min_children=min_children,
         missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
+        n_jobs=jobs,
         progress=sys.stderr.isatty(),
+        floor=_floor(floor),
     )
     if at is not None:
         typer.echo(repr(result.at(at)))
@@ -89,11 +101,26 @@ def path(
             "measure": result.dependence.measure,
             "thresholds": wanted,
             "min_children": min_children,
+            "floor": getattr(result.dependence, "floor", None),
             "missing": missing or (None if matrix else "pairwise"),
             "columns": options.split_names(columns),
             "missing_codes": options.split_names(missing_codes),
         }
         write_json(json_file, call, {"candidates": _as_json(result)})
+
+
+def _read_by_columns(file: str, columns: str | None, missing_codes: str | None) -> bool:
+    return Path(file).suffix in (".parquet", ".npy") and columns is None and missing_codes is None
+
+
+def _floor(text: str | None) -> float | Literal["chance"] | None:
+    if text is None or text == "chance":
+        return text  # type: ignore[return-value]
+    try:
+        return float(text)
+    except ValueError:
+        advice = "Such as 0.2."
+        raise checks.refusal("floor", "a number in [0, 1) or 'chance'", text, advice) from None
 
 
 _PREFERENCES: dict[str, Callable[[dtstat.Candidate], tuple[float, ...]]] = {

@@ -60,7 +60,7 @@ def plan(
             help="The same seed gives the same simulation.", show_default="a fresh one, printed"
         ),
     ] = None,
-    jobs: options.Jobs = 1,
+    jobs: options.Jobs = None,
     csv: Annotated[
         Path | None, typer.Option(help="Write the numbers, or with --factors curves, to this file.")
     ] = None,

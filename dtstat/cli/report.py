@@ -67,7 +67,7 @@ def report(
         int | None,
         typer.Option(help="The same seed gives the same page.", show_default="a fresh one"),
     ] = None,
-    jobs: options.Jobs = 1,
+    jobs: options.Jobs = None,
 ) -> None:
     """Write the analysis as one interactive page, to read or to send.
 
@@ -131,7 +131,7 @@ def _diagnosis(
     data: pd.DataFrame | dtstat.DependenceMatrix,
     resamples: int,
     seed: int | None,
-    jobs: int,
+    jobs: int | None,
 ) -> dtstat.Diagnosis | None:
     if not fit.n_factors or not resamples or not isinstance(data, pd.DataFrame):
         return None
@@ -143,7 +143,7 @@ def _stability(
     data: pd.DataFrame | dtstat.DependenceMatrix,
     resamples: int,
     seed: int | None,
-    jobs: int,
+    jobs: int | None,
 ) -> dtstat.Stability | None:
     if not resamples or not isinstance(data, pd.DataFrame):
         return None

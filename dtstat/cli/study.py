@@ -18,7 +18,7 @@ from dtstat.report import Summary, Table
 from dtstat.report.plots.canvas import pyplot
 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same data sets.")]
-Jobs = Annotated[int, typer.Option(help="Data sets done side by side; -1 for all cores.")]
+Jobs = Annotated[int | None, typer.Option(help="Data sets done side by side; -1 for all cores.")]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -82,7 +82,7 @@ def table1(
         ),
     ] = None,
     seed: Seed = 1,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
     out: Out = None,
     table: TableFile = None,
 ) -> None:
@@ -143,7 +143,7 @@ def highdim(
         ),
     ] = "oracle,plain,sequential",
     seed: Seed = 1,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
     out: Out = None,
     table: TableFile = None,
     figure: Annotated[

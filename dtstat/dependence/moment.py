@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
+from dtstat.execution.parallel import Jobs, run
 
 # Variance of a standardised item in a pair's common rows below which rounding may have eaten its
 # digits: either it does not vary there, or its variance comes from rows the pair does not have.
 _DOUBTFUL = 1e-6
+Block = tuple[slice, slice]
+BLOCK = 1024  # items: large enough for fast products, small enough for a few in memory
 
 
-def pearson(X: FloatArray) -> FloatArray:
+def pearson(X: FloatArray, n_jobs: Jobs = None) -> FloatArray:
     """Pearson correlations of the columns of X, on the rows each pair has in common.
 
         r_ij = Σ (x_i − x̄_i)(x_j − x̄_j) / √(Σ (x_i − x̄_i)² Σ (x_j − x̄_j)²)
@@ -22,6 +27,8 @@ def pearson(X: FloatArray) -> FloatArray:
     ----------
     X
         (n, p) data; NaN is missing.
+    n_jobs
+        Threads for blocks of the matrix, where no value is missing.
 
     Returns
     -------
@@ -32,10 +39,50 @@ def pearson(X: FloatArray) -> FloatArray:
     Cost: one product of a p × n and an n × p matrix; five if values are missing.
     """
     missing = np.isnan(X)
-    Z = _standardised(X)
-    R = _with_gaps(Z, ~missing) if missing.any() else Z.T @ Z / len(Z)
+    if not missing.any():
+        return _by_blocks(standardised_items(X), n_jobs)
+    R = _with_gaps(_standardised(X), ~missing)
     np.fill_diagonal(R, 1.0)
     return np.clip(R, -1.0, 1.0)
+
+
+def standardised_items(X: FloatArray) -> FloatArray:
+    """(p, n) items with mean 0 and variance 1, one a row; NaN if constant. No missing values."""
+    return np.ascontiguousarray(_standardised(X).T)
+
+
+def product_block(W: FloatArray, block: Block) -> FloatArray:
+    """Correlations of two spans of standardised items, (p, n).
+
+    The same numbers to the last bit wherever a matrix of correlations is cut in the same blocks.
+    """
+    rows, others = block
+    R: FloatArray = W[rows] @ W[others].T
+    R /= W.shape[1]
+    if rows == others:
+        np.fill_diagonal(R, 1.0)
+    return np.clip(R, -1.0, 1.0, out=R)
+
+
+def blocks_of(p: int, width: int | None = None) -> list[Block]:
+    """Blocks on and above the diagonal of a (p, p) matrix."""
+    spans = block_spans(p, width)
+    return [(rows, others) for k, rows in enumerate(spans) for others in spans[k:]]
+
+
+def block_spans(p: int, width: int | None = None) -> list[slice]:
+    """Cut p items into spans of about equal length, none longer than ``width`` or a block."""
+    edges = np.linspace(0, p, math.ceil(p / (width or BLOCK)) + 1).astype(int).tolist()
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def _by_blocks(W: FloatArray, n_jobs: Jobs) -> FloatArray:
+    blocks = blocks_of(len(W))
+    R = np.empty((len(W), len(W)))
+    for k, part in run(partial(product_block, W), blocks, n_jobs, threads=True):
+        rows, others = blocks[k]
+        R[rows, others], R[others, rows] = part, part.T
+    return R
 
 
 def _standardised(X: FloatArray) -> FloatArray:

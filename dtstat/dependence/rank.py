@@ -64,7 +64,7 @@ def spearman(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> F
     X
         (n, p) data; NaN is missing. Each pair is ranked anew on its common rows.
     n_jobs, progress
-        Threads and progress, used only with missing values.
+        Threads; progress with missing values.
 
     Notes
     -----
@@ -72,12 +72,12 @@ def spearman(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> F
     """
     complete = np.asarray(~np.isnan(X).any(axis=0))
     if complete.all():
-        return pearson(average_ranks(X))
+        return pearson(average_ranks(X), n_jobs)
     codes, order = dense_codes(X)
     row = partial(_spearman_row, codes, order, complete)
     R = symmetric_matrix(row, X.shape[1], n_jobs, progress, "spearman")
     if complete.any():
-        R[np.ix_(complete, complete)] = pearson(average_ranks(X[:, complete]))
+        R[np.ix_(complete, complete)] = pearson(average_ranks(X[:, complete]), n_jobs)
     return R
 
 

@@ -90,7 +90,7 @@ _MEASURES = (
     Measure(
         "pearson", "Pearson correlation", "linear", False, "[-1, 1]", "n",
         "normal items, exactly; others", "Pearson 1896",
-        lambda items, n_jobs, progress: pearson(items.values), True,
+        lambda items, n_jobs, progress: pearson(items.values, n_jobs), True,
     ),
     Measure(
         "spearman", "Spearman rank correlation", "monotone", True, "[-1, 1]", "n",

@@ -6,11 +6,13 @@ caller ask for one, the first sets it and the last sets it back.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 
 class _Limit:
@@ -19,13 +21,17 @@ class _Limit:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._asked = 0
-        self._set: threadpool_limits | None = None
+        self._modules = 0  # loaded when the libraries were looked for, which takes milliseconds
+        self._libraries: Any = None
+        self._set: Any = None
 
     def acquire(self) -> None:
         with self._lock:
             self._asked += 1
             if self._asked == 1:
-                self._set = threadpool_limits(1)
+                if self._modules != len(sys.modules):
+                    self._modules, self._libraries = len(sys.modules), ThreadpoolController()
+                self._set = self._libraries.limit(limits=1)
 
     def release(self) -> None:
         with self._lock:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from dtstat import checks
 from dtstat.arrays import FloatArray
-from dtstat.dependence import DependenceMatrix
+from dtstat.dependence import DependenceMatrix, SparseDependence
 from dtstat.report import Summary, Table
 from dtstat.results.drawing import draw
 from dtstat.results.path_drawers import PATH_KINDS
@@ -24,7 +24,7 @@ class SolutionPath:
     Attributes
     ----------
     dependence
-        The matrix.
+        The matrix, or its pairs above a floor.
     candidates
         Distinct structures with at least one factor, by rising threshold.
     min_children
@@ -33,7 +33,7 @@ class SolutionPath:
         The thresholds that were asked for, or None for all there are.
     """
 
-    dependence: DependenceMatrix
+    dependence: DependenceMatrix | SparseDependence
     candidates: tuple[Candidate, ...]
     min_children: int
     thresholds: FloatArray | None
@@ -48,7 +48,13 @@ class SolutionPath:
             Number in [0, 1].
         """
         advice = "It is compared with absolute dependence."
-        return self._barcode.at(checks.unit_interval("threshold", threshold, advice))
+        tau = checks.unit_interval("threshold", threshold, advice)
+        floor = self._barcode.floor
+        if tau < floor:
+            raise checks.refusal(
+                "threshold", f"at least {floor:.4g}", threshold, "Weaker pairs were not kept."
+            )
+        return self._barcode.at(tau)
 
     def barcode(self) -> Barcode:
         """All cliques of the path with the thresholds each lives at, longest-lived first."""
@@ -198,5 +204,7 @@ def _marked(items: tuple[str, ...], unique: tuple[str, ...]) -> str:
     return " ".join(shown)
 
 
-def _largest(dependence: DependenceMatrix) -> float:
+def _largest(dependence: DependenceMatrix | SparseDependence) -> float:
+    if isinstance(dependence, SparseDependence):
+        return float(np.abs(dependence.values).max(initial=dependence.floor))
     return float(dependence.strength[np.triu_indices(dependence.n_items, 1)].max())

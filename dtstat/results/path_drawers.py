@@ -10,6 +10,7 @@ import pandas as pd
 
 from dtstat import checks
 from dtstat.arrays import BoolArray, FloatArray
+from dtstat.dependence import SparseDependence
 from dtstat.errors import InputError
 from dtstat.report.plots.heat_maps import dependence_map
 from dtstat.report.plots.path_plots import barcode_plot, path_panels
@@ -40,6 +41,12 @@ def draw_barcode(path: SolutionPath, ax: Any, max_bars: int = 30) -> Any:
 
 def draw_dependence(path: SolutionPath, ax: Any, threshold: float | None = None) -> Any:
     """Draw absolute dependence, similar items together; boxed what ``threshold`` gives."""
+    if isinstance(path.dependence, SparseDependence):
+        raise InputError(
+            "A map of all pairs needs all pairs, and only those above the floor were kept. Draw "
+            "the items of some factors: solution_path(data[items]).plot('dependence').",
+            "kind",
+        )
     strength, measure = path.dependence.strength, path.dependence.measure
     order = _similar_together(strength)
     support: BoolArray = np.zeros((len(order), 0), dtype=bool)

@@ -12,15 +12,23 @@ pool of all cliques with their intervals therefore *is* the exact solution path.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from dtstat.arrays import BoolArray, FloatArray, IntArray
+from dtstat.execution.parallel import Jobs
+from dtstat.progress import Progress
+from dtstat.structure.sets import ItemSets
+from dtstat.structure.sparse_spells import SmallIntArray, sparse_simplicial_spells
 from dtstat.structure.spells import Spells, simplicial_spells
 from dtstat.structure.support import Structure
+
+Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
 
 @dataclass(frozen=True)
@@ -63,16 +71,28 @@ class Barcode:
         Names of the p items.
     births, deaths
         (m,) arrays o(C) and w(C).
-    members, unique_members
-        (m, p) boolean arrays: who belongs to each clique, and who is at some threshold its
-        unique member.
+    sets, unique_sets
+        Who belongs to each clique, and who is at some threshold its unique member.
+    floor
+        Smallest threshold: what is born there may have been born below it.
     """
 
     item_names: tuple[str, ...]
     births: FloatArray
     deaths: FloatArray
-    members: BoolArray
-    unique_members: BoolArray
+    sets: ItemSets
+    unique_sets: ItemSets
+    floor: float = 0.0
+
+    @cached_property
+    def members(self) -> BoolArray:
+        """(m, p) marks of the members of each clique."""
+        return _frozen(self.sets.dense())
+
+    @cached_property
+    def unique_members(self) -> BoolArray:
+        """(m, p) marks of the unique members of each clique."""
+        return _frozen(self.unique_sets.dense())
 
     @property
     def persistence(self) -> FloatArray:
@@ -82,8 +102,7 @@ class Barcode:
     @property
     def sizes(self) -> IntArray:
         """(m,) numbers of members."""
-        sizes: IntArray = self.members.sum(axis=1)
-        return sizes
+        return self.sets.sizes
 
     def alive(self, threshold: float) -> BoolArray:
         """(m,) marks of the cliques seen at a threshold."""
@@ -92,8 +111,8 @@ class Barcode:
 
     def at(self, threshold: float) -> Structure:
         """Structure at a threshold: the cliques alive there, ordered by their first items."""
-        cliques = self.members[self.alive(threshold)]
-        return Structure(cliques[np.argsort(_rank_by_first_items(cliques))].T, self.item_names)
+        cliques = self.sets.take(np.flatnonzero(self.alive(threshold)))
+        return Structure(cliques.take(np.argsort(cliques.ranks())).dense().T, self.item_names)
 
     def to_frame(self) -> pd.DataFrame:
         """One row a clique: birth, death, persistence, size, items, unique members."""
@@ -112,10 +131,9 @@ class Barcode:
         return len(self.births)
 
     def __getitem__(self, i: int) -> Bar:
-        names = np.asarray(self.item_names, dtype=object)
         return Bar(
-            tuple(names[self.members[i]]),
-            tuple(names[self.unique_members[i]]),
+            tuple(self.item_names[k] for k in self.sets[i]),
+            tuple(self.item_names[k] for k in self.unique_sets[i]),
             float(self.births[i]),
             float(self.deaths[i]),
         )
@@ -143,31 +161,76 @@ def barcode(R: FloatArray, item_names: tuple[str, ...], min_children: int) -> Ba
     np.fill_diagonal(strength, np.inf)
     spells = simplicial_spells(strength)
     spells = spells[spells.size >= min_children]
-    return _assemble(strength, item_names, spells)
+
+    def neighbours(u: int, above: float) -> IntArray:
+        return np.flatnonzero(strength[u] > above)  # u itself too: the diagonal is infinite
+
+    return _assemble(neighbours, item_names, spells)
 
 
-def _assemble(strength: FloatArray, item_names: tuple[str, ...], spells: Spells) -> Barcode:
-    """Merge the spells of the unique members of a clique into one bar."""
+def sparse_barcode(
+    starts: IntArray,
+    neighbours: SmallIntArray,
+    strengths: FloatArray,
+    floor: float,
+    item_names: tuple[str, ...],
+    min_children: int,
+    n_jobs: Jobs = None,
+    progress: Progress = None,
+) -> Barcode:
+    """Barcode from the floor up, of a graph of which the edges above the floor are known.
+
+    Parameters
+    ----------
+    starts, neighbours, strengths, floor, n_jobs, progress
+        As in :func:`dtstat.structure.sparse_spells.sparse_simplicial_spells`.
+    item_names, min_children
+        As in :func:`barcode`.
+    """
+    spells = sparse_simplicial_spells(starts, neighbours, strengths, floor, n_jobs, progress)
+    spells = spells[spells.size >= min_children]
+
+    def joined(u: int, above: float) -> IntArray:
+        at = slice(starts[u], starts[u + 1])
+        return np.sort(np.append(neighbours[at][strengths[at] > above], u))
+
+    return _assemble(joined, item_names, spells, floor)
+
+
+def _assemble(
+    neighbours: Callable[[int, float], IntArray],
+    item_names: tuple[str, ...],
+    spells: Spells,
+    floor: float = 0.0,
+) -> Barcode:
+    """Merge the spells of the unique members of a clique into one bar.
+
+    ``neighbours`` gives the closed neighbourhood of a vertex at a threshold.
+    """
+    p = len(item_names)
     _, first, clique = np.unique(spells.name, return_index=True, return_inverse=True)
     births = np.full(len(first), np.inf)
     np.minimum.at(births, clique, spells.birth)
     deaths = spells.death[first]
-    unique_members = np.zeros((len(first), len(strength)), dtype=bool)
-    unique_members[clique, spells.vertex] = True
+    unique_sets = ItemSets.from_pairs(clique, spells.vertex, len(first), p)
     # C is the closed neighbourhood of any of its unique members at the start of that spell.
-    members = strength[spells.vertex[first]] > spells.birth[first, None]
+    found = [neighbours(int(u), float(o)) for u, o in _starts(spells, first)]
+    sets = ItemSets(_ends(found), np.concatenate([np.empty(0, np.int64), *found]), p)
     # Longest first; equal persistence falls back on the threshold, then on the first items, so
     # that the order never depends on how the cliques were found.
-    order = np.lexsort((_rank_by_first_items(members), -deaths, births - deaths))
-    parts = births[order], deaths[order], members[order], unique_members[order]
-    for array in parts:
-        array.setflags(write=False)
-    return Barcode(item_names, *parts)
+    order = np.lexsort((sets.ranks(), -deaths, births - deaths))
+    births, deaths = _frozen(births[order]), _frozen(deaths[order])
+    return Barcode(item_names, births, deaths, sets.take(order), unique_sets.take(order), floor)
 
 
-def _rank_by_first_items(members: BoolArray) -> IntArray:
-    """(m,) ranks of distinct sets, those with the earliest items first."""
-    absent = [row.tobytes() for row in np.packbits(~members, axis=1)]
-    rank = np.empty(len(absent), dtype=np.int64)
-    rank[sorted(range(len(absent)), key=absent.__getitem__)] = np.arange(len(absent))
-    return rank
+def _starts(spells: Spells, which: IntArray) -> Iterator[tuple[int, float]]:
+    return zip(spells.vertex[which], spells.birth[which], strict=True)
+
+
+def _ends(sets: list[IntArray]) -> IntArray:
+    return np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
+
+
+def _frozen(array: Array) -> Array:
+    array.setflags(write=False)
+    return array

@@ -125,11 +125,16 @@ def _running_cover(barcode: Barcode, order: IntArray) -> IntArray:
     """Count the items in some clique after each birth and death, in the given order of events."""
     m = len(barcode)
     memberships = np.zeros(len(barcode.item_names), dtype=np.int64)
-    covered = np.empty(len(order), dtype=np.int64)
+    covered, count = np.empty(len(order), dtype=np.int64), 0
     for k, event in enumerate(order):
-        clique = barcode.members[event % m]
-        memberships[clique] += 1 if event < m else -1
-        covered[k] = np.count_nonzero(memberships)
+        clique = barcode.sets[event % m]
+        if event < m:
+            count += len(clique) - int(np.count_nonzero(memberships[clique]))
+            memberships[clique] += 1
+        else:
+            memberships[clique] -= 1
+            count -= len(clique) - int(np.count_nonzero(memberships[clique]))
+        covered[k] = count
     return covered
 
 

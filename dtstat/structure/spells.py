@@ -68,13 +68,18 @@ def simplicial_spells(strength: FloatArray) -> Spells:
     Cost: p sorts of p numbers, plus little; p² / 2 numbers are partitioned once.
     """
     p = len(strength)
-    keys = np.random.default_rng(p).integers(0, 2**64, size=p, dtype=np.uint64)
+    keys = vertex_keys(p)
     weak = _weakest_pairs(strength)
     blocks = [
         _spells_of_block(strength, start, min(start + _ROWS_A_BLOCK, p), weak, keys)
         for start in range(0, p, _ROWS_A_BLOCK)
     ]
     return Spells(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+
+
+def vertex_keys(p: int) -> KeyArray:
+    """Draw a key for each vertex, the same for the same number of them."""
+    return np.random.default_rng(p).integers(0, 2**64, size=p, dtype=np.uint64)
 
 
 def _weakest_pairs(strength: FloatArray) -> IntArray:

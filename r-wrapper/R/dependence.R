@@ -9,10 +9,17 @@
 #'   "hsic", "maximal" and "xi" see any.
 #' @param missing Rows with gaps: "pairwise" (each pair on the rows both items have), "listwise"
 #'   (rows without any gap) or "error" (refuse gaps).
-#' @param n_jobs Threads; -1 for all cores. Does not change the result.
+#' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
+#' @param floor For thousands of items: keep only pairs whose dependence exceeds this number, from
+#'   which the path is exact; "chance" for the least that makes sense, above which items that are
+#'   all independent have one neighbour on average. `NULL` keeps all pairs.
+#' @param memory With `floor`: bytes that the pairs may take; the floor is raised, with a warning, if
+#'   there are more.
 #' @return An object of class `dt_dependence`: a list with `values` (the matrix), `items`,
-#'   `measure`, `n_obs` and `pairwise_n` (rows behind each pair, or `NULL`).
+#'   `measure`, `n_obs` and `pairwise_n` (rows behind each pair, or `NULL`). With `floor`, of class
+#'   `dt_sparse_dependence`: `pairs` (a data frame, the strongest first), `items`, `measure`, `n_obs`
+#'   and `floor`.
 #' @seealso [dt_dependence_matrix()] for a matrix you already have.
 #' @export
 #' @examples
@@ -20,10 +27,12 @@
 #'   kendall <- dt_dependence(dt_dataset("holzinger_swineford_9"), measure = "kendall")
 #'   round(kendall$values[1:3, 1:3], 2)
 #' }
-dt_dependence <- function(x, measure = "spearman", missing = "pairwise", n_jobs = 1,
-                          progress = interactive()) {
+dt_dependence <- function(x, measure = "spearman", missing = "pairwise", n_jobs = NULL,
+                          progress = interactive(), floor = NULL, memory = 2e+09) {
   call <- match.call()
-  arguments <- list(data = x, measure = measure, missing = missing, n_jobs = n_jobs)
+  arguments <- list(
+    data = x, measure = measure, missing = missing, n_jobs = n_jobs, floor = floor, memory = memory
+  )
   as_result(ask("dependence", arguments, progress, call), call)
 }
 

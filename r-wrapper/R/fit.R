@@ -24,9 +24,11 @@
 #' @param preset "paper" or "paper_fast": the settings of Kim and Zhou.
 #' @param n_obs Number of people behind a matrix of dependence; `n.obs` is accepted.
 #' @param seed Whole number, for curves and criteria that leave people out.
-#' @param n_jobs Threads.
+#' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
 #' @param data With a formula: the data frame.
+#' @param checkpoint With curves: file to which each structure is added when it is fitted.
+#'   The same call goes on where that file ends, whatever ended it.
 #' @param ... Arguments of the default method.
 #' @return An object of class `dt_fit`: a list that prints, tidies and saves without Python.
 #' @export
@@ -44,7 +46,8 @@ dt_fit.default <- function(x, measure = "spearman", search = "barcode", threshol
                            estimator = "copula", criterion = "ebic", min_children = 3,
                            uncovered = "attach", refine = FALSE, missing = "pairwise",
                            misfit = "estimated", structure = NULL, finalists = 3, preset = NULL,
-                           n_obs = NULL, seed = NULL, n_jobs = 1, progress = interactive(), ...) {
+                           n_obs = NULL, seed = NULL, n_jobs = NULL, progress = interactive(),
+                           checkpoint = NULL, ...) {
   n_obs <- psych_n_obs(n_obs, list(...))
   if (is_correlations(x)) {
     x <- dt_dependence_matrix(x, n_obs, if (missing(measure)) "pearson" else measure)
@@ -56,7 +59,8 @@ dt_fit.default <- function(x, measure = "spearman", search = "barcode", threshol
     data = x, measure = measure, search = search, thresholds = given_thresholds(thresholds), estimator = estimator,
     criterion = criterion, min_children = min_children, uncovered = uncovered, refine = refine,
     missing = missing, misfit = misfit, structure = structure, finalists = finalists,
-    preset = preset, n_obs = n_obs, seed = seed, n_jobs = n_jobs
+    preset = preset, n_obs = n_obs, seed = seed, n_jobs = n_jobs,
+    checkpoint = file_path(checkpoint)
   )
   as_result(ask("fit", arguments, progress, call), call)
 }
@@ -69,6 +73,9 @@ dt_fit.formula <- function(x, data, ...) {
   fit$call[[1]] <- as.name("dt_fit")
   fit
 }
+
+# "~" is the home folder in R, and a name like any other in Python.
+file_path <- function(x) if (is.character(x)) path.expand(x) else x
 
 # psych's users give a correlation matrix where others give data.
 is_correlations <- function(x) {

@@ -11,10 +11,16 @@
 #'   1; or the thresholds themselves.
 #' @param min_children Fewest items of a factor, at least 2.
 #' @param missing Rows with gaps: "pairwise", "listwise" or "error".
-#' @param n_jobs Threads; -1 for all cores. Does not change the result.
+#' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
+#' @param floor For thousands of items: keep only pairs whose dependence exceeds this number, from
+#'   which the path is exact; "chance" for the least that makes sense, above which items that are
+#'   all independent have one neighbour on average. `NULL` keeps all pairs.
+#' @param memory With `floor`: bytes that the pairs may take; the floor is raised, with a warning, if
+#'   there are more.
 #' @return An object of class `dt_path`: a list with `candidates` (a data frame, one row a
-#'   structure), `keys` (their factors and items), `steps` (a data frame, one row an interval of
+#'   structure), `keys` (their factors and items; of more than 2000 structures only those of the
+#'   longest-lived), `steps` (a data frame, one row an interval of
 #'   thresholds: a structure may come back), `barcode` (a data frame, one row a clique with the
 #'   thresholds between which it is seen), `thresholds`, `min_children` and `dependence`.
 #' @export
@@ -25,11 +31,13 @@
 #'   path$keys[[1]]
 #' }
 dt_path <- function(x, measure = "spearman", thresholds = "exact", min_children = 3,
-                    missing = "pairwise", n_jobs = 1, progress = interactive()) {
+                    missing = "pairwise", n_jobs = NULL, progress = interactive(), floor = NULL,
+                    memory = 2e+09) {
   call <- match.call()
   arguments <- list(
     data = x, measure = measure, thresholds = given_thresholds(thresholds),
-    min_children = min_children, missing = missing, n_jobs = n_jobs
+    min_children = min_children, missing = missing, n_jobs = n_jobs, floor = floor,
+    memory = memory
   )
   as_result(ask("solution_path", arguments, progress, call), call)
 }

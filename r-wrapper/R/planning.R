@@ -53,7 +53,7 @@ dt_survey_design <- function(n_factors = NULL, items_per_factor = 5, loading = 0
 #'   takes up to half a minute for 25 items.
 #' @param most_rows Number of people at which simulation gives up.
 #' @param seed Whole number; `NULL` for a fresh one.
-#' @param n_jobs Processes; -1 for all cores. Does not change the result.
+#' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
 #' @return An object of class `dt_plan`: a list with `table` (people needed, one row a target),
 #'   `curves` (the probability of success by number of people), `margin`, `error`, `measure`, and
@@ -65,7 +65,7 @@ dt_survey_design <- function(n_factors = NULL, items_per_factor = 5, loading = 0
 #' }
 dt_plan <- function(design = NULL, n_factors = NULL, items_per_factor = 5, loading = 0.7,
                     factor_correlation = 0, levels = NULL, measure = "spearman", error = 0.05,
-                    sharp = TRUE, n_draws = 2000, most_rows = 20000, seed = NULL, n_jobs = 1,
+                    sharp = TRUE, n_draws = 2000, most_rows = 20000, seed = NULL, n_jobs = NULL,
                     progress = interactive()) {
   call <- match.call()
   if (is.null(design)) {

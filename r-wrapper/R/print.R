@@ -110,6 +110,16 @@ print.dt_dependence <- function(x, digits = 2, ...) {
 }
 
 #' @export
+print.dt_sparse_dependence <- function(x, max_rows = 10, ...) {
+  cat(
+    "Dependence (", x$measure, ") of ", length(x$items), " items, n = ", x$n_obs, ": ",
+    nrow(x$pairs), " pairs above ", format(x$floor, digits = 3), "\n", sep = ""
+  )
+  print(utils::head(x$pairs, max_rows), digits = 3, row.names = FALSE)
+  invisible(x)
+}
+
+#' @export
 print.dt_path <- function(x, max_rows = 10, ...) {
   cat("Solution path: ", nrow(x$candidates), " structures over all thresholds\n", sep = "")
   longest <- order(-x$candidates$persistence)[seq_len(min(max_rows, nrow(x$candidates)))]

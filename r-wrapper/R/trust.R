@@ -9,7 +9,7 @@
 #' @param data The answers that were fitted, for intervals; without them margins have none.
 #' @param n_boot Resamples for the intervals; 200 by default if there are `data`.
 #' @param seed Whole number; `NULL` for a fresh one.
-#' @param n_jobs Processes; -1 for all cores. Does not change the result.
+#' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
 #' @return An object of class `dt_diagnosis`: a list with `verdict`, `margin`, `interval`,
 #'   `error_bound`, data frames `factors`, `unique_children`, `dropping`, `outside` and `pairs`, and
@@ -22,7 +22,7 @@
 #'   dt_diagnose(fit)$verdict
 #'   dt_diagnose(fit, items, n_boot = 50, seed = 1)$interval
 #' }
-dt_diagnose <- function(fit, data = NULL, n_boot = NULL, seed = NULL, n_jobs = 1,
+dt_diagnose <- function(fit, data = NULL, n_boot = NULL, seed = NULL, n_jobs = NULL,
                         progress = interactive()) {
   call <- match.call()
   must_be(fit, "dt_fit", "fit", "dt_fit()")
@@ -46,8 +46,10 @@ dt_diagnose <- function(fit, data = NULL, n_boot = NULL, seed = NULL, n_jobs = 1
 #' @param share Share of the people in a resample, if other than that.
 #' @param sizes Shares of the people for further subsamples, such as `c(0.25, 0.5)`.
 #' @param seed Whole number; `NULL` for a fresh one.
-#' @param n_jobs Processes; -1 for all cores. Does not change the result.
+#' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
+#' @param checkpoint File to which each resample is added when it is done; `NULL` for none.
+#'   The same call goes on where that file ends, whatever ended it.
 #' @param ... Arguments of [dt_fit()], such as `measure`.
 #' @return An object of class `dt_stability`: a list with matrices `edges` and `memberships` (how
 #'   often items are joined, and belong to a factor), data frames `n_factors`, `items`, `factors`,
@@ -61,13 +63,13 @@ dt_diagnose <- function(fit, data = NULL, n_boot = NULL, seed = NULL, n_jobs = 1
 #'   round(stable$memberships, 2)
 #' }
 dt_stability <- function(x, n_boot = 200, fit = NULL, scheme = "bootstrap", share = NULL,
-                         sizes = numeric(), seed = NULL, n_jobs = 1, progress = interactive(),
-                         ...) {
+                         sizes = numeric(), seed = NULL, n_jobs = NULL, progress = interactive(),
+                         checkpoint = NULL, ...) {
   call <- match.call()
   if (!is.null(fit)) must_be(fit, "dt_fit", "fit", "dt_fit()")
   arguments <- list(
     data = x, n_boot = n_boot, fit = fit, scheme = scheme, share = share, sizes = many(sizes),
-    seed = seed, n_jobs = n_jobs
+    seed = seed, n_jobs = n_jobs, checkpoint = file_path(checkpoint)
   )
   arguments <- c(arguments, fit_options(list(...)))
   as_result(ask("stability", arguments, progress, call), call)

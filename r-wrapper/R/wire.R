@@ -7,7 +7,7 @@ encode <- function(x, name = "x") {
   if (inherits(x, c("dt_fit", "dt_cfa", "dt_diagnosis", "dt_stability", "dt_plan"))) {
     return(encode_object(class(x)[1], list(state = x$state)))
   }
-  if (inherits(x, c("dt_dependence", "dt_structure", "dt_survey_design"))) {
+  if (inherits(x, names(object_fields))) {
     return(encode_object(class(x)[1], unclass(x)[object_fields[[class(x)[1]]]]))
   }
   if (is.data.frame(x)) return(encode_frame(x))
@@ -23,6 +23,7 @@ encode <- function(x, name = "x") {
 
 object_fields <- list(
   dt_dependence = c("values", "items", "measure", "n_obs", "pairwise_n"),
+  dt_sparse_dependence = c("pairs", "items", "measure", "n_obs", "floor"),
   dt_structure = c("support", "items", "factors"),
   dt_survey_design = c("loadings", "factor_correlations", "levels")
 )

@@ -79,6 +79,8 @@ def revived(value: Any) -> Any:
         return from_bytes(fields["state"], "the saved object")
     if value.kind == "dt_dependence":
         return _dependence(fields)
+    if value.kind == "dt_sparse_dependence":
+        return _sparse_dependence(fields)
     if value.kind == "dt_structure":
         return dt.Structure(
             _array(fields["support"]), _names(fields["items"]), _names(fields["factors"])
@@ -99,6 +101,15 @@ def _dependence(fields: dict[str, Any]) -> dt.DependenceMatrix:
     if counts is None:
         return matrix
     return replace(matrix, pairwise_n=_array(counts).astype(np.int64))
+
+
+def _sparse_dependence(fields: dict[str, Any]) -> dt.SparseDependence:
+    pairs, names = fields["pairs"], _names(fields["items"])
+    place = {name: k for k, name in enumerate(names)}
+    i, j = (pairs[column].map(place).to_numpy(np.int32) for column in ("item", "other"))
+    edges = (i, j, pairs["dependence"].to_numpy(float))
+    about = fields["measure"], int(fields["n_obs"]), float(fields["floor"])
+    return dt.SparseDependence.from_edges(tuple(names), *about, [edges])
 
 
 def _array(value: Any) -> Any:

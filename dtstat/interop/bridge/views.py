@@ -18,6 +18,7 @@ from dtstat.theory.margin import Margin
 View = dict[str, Any]
 
 _MOST_BARS = 40  # of a fit; a path has them all
+_MOST_KEYS = 2000  # structures of a path whose items are listed
 
 
 def view(result: object) -> Any:
@@ -127,12 +128,30 @@ def _path(path: dt.SolutionPath) -> View:
     return {
         "class": "dt_path",
         "candidates": path.to_frame(),
-        "keys": [one.structure.to_keys() for one in path.candidates],
+        "keys": _keys(path),
         "steps": path.steps(),
         "barcode": path.barcode().to_frame(),
         "min_children": path.min_children,
         "thresholds": path.thresholds,
-        "dependence": _dependence(path.dependence),
+        "dependence": view(path.dependence),
+    }
+
+
+def _keys(path: dt.SolutionPath) -> list[dict[str, Any] | None]:
+    """Items of the structures; of very many only the longest-lived have them, others have none."""
+    known = sorted(path.candidates, key=lambda one: one.persistence, reverse=True)[:_MOST_KEYS]
+    shown = {id(one) for one in known}
+    return [one.structure.to_keys() if id(one) in shown else None for one in path.candidates]
+
+
+def _sparse_dependence(one: dt.SparseDependence) -> View:
+    return {
+        "class": "dt_sparse_dependence",
+        "pairs": one.to_frame(),
+        "items": list(one.names),
+        "measure": one.measure,
+        "n_obs": one.n_obs,
+        "floor": one.floor,
     }
 
 
@@ -325,6 +344,7 @@ _VIEWS: dict[type, Any] = {
     dt.DTFit: _fit,
     dt.SolutionPath: _path,
     dt.DependenceMatrix: _dependence,
+    dt.SparseDependence: _sparse_dependence,
     dt.Structure: _structure,
     dt.Comparison: _comparison,
     Margin: _margin,

@@ -6,6 +6,7 @@ import pytest
 from dtstat.structure.attach import attach, attached_items, implied_loadings
 from dtstat.structure.barcode import Barcode, barcode
 from dtstat.structure.cover import covers
+from dtstat.structure.sets import ItemSets
 
 ROUNDING = 1e-12
 LEAST, MIN_CHILDREN = 0.2, 3
@@ -229,7 +230,8 @@ def bars(p, *cliques):
     members = np.array([[i in items for i in range(p)] for items in cliques], dtype=bool)
     members = members.reshape(-1, p)
     zeros = np.zeros(len(members))
-    return Barcode(tuple(map(str, range(p))), zeros, zeros + 0.5, members, members)
+    sets = ItemSets.from_marks(members)
+    return Barcode(tuple(map(str, range(p))), zeros, zeros + 0.5, sets, sets)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 
 from dtstat.structure.barcode import Barcode, barcode
 from dtstat.structure.cover import covers
+from dtstat.structure.sets import ItemSets
 
 SEEDS = range(60)
 
@@ -33,7 +34,8 @@ def bars(p, *cliques):
     births = np.array([birth for _, birth, _ in cliques], dtype=float)
     deaths = np.array([death for _, _, death in cliques], dtype=float)
     members = members.reshape(-1, p)
-    return Barcode(names(p), births, deaths, members, members)
+    sets = ItemSets.from_marks(members)
+    return Barcode(names(p), births, deaths, sets, sets)
 
 
 def sets(support):

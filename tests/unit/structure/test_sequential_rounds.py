@@ -6,6 +6,7 @@ import pytest
 from dtstat.structure import Structure
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.sequential import conditioned, explaining_rounds, plainest_cliques
+from dtstat.structure.sets import ItemSets
 
 ROUNDING = 1e-9
 
@@ -86,7 +87,8 @@ def bars(p, *cliques):
     members = np.array([[i in items for i in range(p)] for items, *_ in cliques])
     births = np.array([birth for _, birth, _ in cliques])
     deaths = np.array([death for *_, death in cliques])
-    return Barcode(tuple(map(str, range(p))), births, deaths, members.reshape(-1, p), members)
+    sets = ItemSets.from_marks(members.reshape(-1, p))
+    return Barcode(tuple(map(str, range(p))), births, deaths, sets, sets)
 
 
 def test_half_the_largest_weight_is_taken_the_heaviest_first():
@@ -153,7 +155,8 @@ def bars_of(A, factors, left):
     members = np.ascontiguousarray(A[:, factors].T)
     unique = members & (A[:, left].sum(axis=1) == 1)
     zeros = np.zeros(len(members))
-    return Barcode(tuple(map(str, range(len(A)))), zeros, zeros + 0.1, members, unique)
+    sets = ItemSets.from_marks(members), ItemSets.from_marks(unique)
+    return Barcode(tuple(map(str, range(len(A)))), zeros, zeros + 0.1, *sets)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -1,0 +1,146 @@
+"""Answers that are read some columns at a time, because all of them may not fit into memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dtstat.data.checks import check_names, check_shape
+from dtstat.data.items import ItemData, as_items
+from dtstat.data.raw import require
+from dtstat.errors import InputError
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table that is read by columns.
+
+    Attributes
+    ----------
+    names
+        Names of all columns.
+    n_rows
+        Number of rows.
+    table
+        Function of first and last (excluded) column that reads these; None if ``items`` has all.
+    items
+        The answers, where they are in memory and checked already.
+    """
+
+    names: tuple[str, ...]
+    n_rows: int
+    table: Callable[[int, int], Any] | None
+    items: ItemData | None = None
+
+    def read(self, start: int, stop: int) -> ItemData:
+        """Read and check some columns, two or more."""
+        if self.items is not None or self.table is None:
+            assert self.items is not None
+            return self.items.select(self.names[start:stop])
+        part = pd.DataFrame(self.table(start, stop))
+        part.columns = pd.Index(self.names[start:stop], dtype=object)
+        return as_items(part)
+
+
+def columns_of(data: Any) -> Columns:
+    """Open answers for reading by columns.
+
+    Parameters
+    ----------
+    data
+        A file ending in .parquet or .npy, of which only the columns wanted are read; an array,
+        memory-mapped or not; a DataFrame; a dask array or dataframe, which is computed some columns
+        at a time; or anything else that :func:`as_items` takes, which is read whole.
+    """
+    if isinstance(data, str | os.PathLike):
+        return _from_file(Path(data))
+    if hasattr(data, "__dask_graph__"):
+        return _from_dask(data)
+    if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "fiub":
+        return _from_array(data)
+    if isinstance(data, pd.DataFrame):
+        names = tuple(str(name) for name in data.columns)
+        return _checked(names, len(data), lambda a, b: data.iloc[:, a:b])
+    items = as_items(data)
+    return Columns(items.names, items.n_rows, None, items)
+
+
+def _checked(names: tuple[str, ...], n_rows: int, table: Callable[[int, int], Any]) -> Columns:
+    check_names(names)
+    check_shape(n_rows, len(names))
+    return Columns(names, n_rows, table)
+
+
+def _from_array(array: np.ndarray[Any, Any]) -> Columns:
+    names = tuple(f"x{k + 1}" for k in range(array.shape[1]))
+    return _checked(names, len(array), lambda a, b: np.asarray(array[:, a:b]))
+
+
+def _from_file(file: Path) -> Columns:
+    if file.suffix.lower() == ".npy" and file.is_file():
+        return _from_npy(file)
+    if file.suffix.lower() == ".parquet" and file.is_file():
+        return _from_parquet(file)
+    items = as_items(file)
+    return Columns(items.names, items.n_rows, None, items)
+
+
+def _from_npy(file: Path) -> Columns:
+    try:
+        array = np.lib.format.open_memmap(file, mode="r")  # of objects it opens none
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(
+            f"'{file.name}' cannot be read as an array; got the error: {error}. Write it with "
+            "numpy.save, people in rows and items in columns.",
+            "data",
+        ) from None
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise InputError(
+            f"'{file.name}' must hold a table of numbers; got {array.ndim} dimensions of "
+            f"{array.dtype}. Put people in rows and items in columns.",
+            "data",
+        )
+    return _from_array(array)
+
+
+def _from_parquet(file: Path) -> Columns:
+    require("pyarrow", "Reading .parquet files")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        opened = pq.ParquetFile(file)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(
+            f"'{file.name}' cannot be read as a Parquet file; got the error: {error}. Check that "
+            "the file is whole.",
+            "data",
+        ) from None
+    names = tuple(opened.schema_arrow.names)
+
+    def table(start: int, stop: int) -> pd.DataFrame:
+        wanted = list(names[start:stop])
+        frame: pd.DataFrame = opened.read(columns=wanted).to_pandas()
+        return frame[wanted]
+
+    return _checked(names, opened.metadata.num_rows, table)
+
+
+def _from_dask(data: Any) -> Columns:
+    if hasattr(data, "columns"):
+        names = tuple(str(name) for name in data.columns)
+        return _checked(names, len(data), lambda a, b: data.iloc[:, a:b].compute())
+    if data.ndim != 2 or any(np.isnan(size) for size in data.shape):
+        raise InputError(
+            "A dask array of answers must have two dimensions of known size. Call its "
+            "compute_chunk_sizes() first.",
+            "data",
+        )
+    names = tuple(f"x{k + 1}" for k in range(data.shape[1]))
+    return _checked(names, int(data.shape[0]), lambda a, b: data[:, a:b].compute())
