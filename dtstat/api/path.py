@@ -116,8 +116,8 @@ def dependence(
         is exact; "chance" for the least floor that makes sense, above which items that are all
         independent have one neighbour on average. None: keep all pairs.
     memory
-        With ``floor``: bytes that the pairs may take. The floor is raised, with a warning, if there
-        are more.
+        With ``floor``: GB that the work may take. The floor is raised, with a warning, if there are
+        more pairs.
 
     Returns
     -------
@@ -151,11 +151,9 @@ def dependence(
         return dependence_matrix(as_items(data), measure, missing, jobs, progress)
     advice = "Pairs with |r| above it are kept."
     least = floor if floor == "chance" else checks.proportion("floor", floor, advice)
-    bytes_allowed = checks.positive("memory", memory, "It is a number of bytes, such as 2e9.")
+    allowed = checks.positive("memory", memory, "It is in GB.")
     _check_missing(missing)
-    return sparse_dependence(
-        columns_of(data), measure, least, bytes_allowed, missing, jobs, progress
-    )
+    return sparse_dependence(columns_of(data), measure, least, allowed, missing, jobs, progress)
 
 
 def _check_no_floor(floor: object) -> None:

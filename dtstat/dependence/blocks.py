@@ -37,7 +37,7 @@ from dtstat.progress import Progress, track
 
 Floor = float | Literal["chance"]
 
-MEMORY = 2e9  # bytes
+MEMORY = 2.0  # GB
 _BYTES_A_PAIR = 40  # 16 as it is found, 24 in the rows of both items
 _BYTES_A_VALUE_READ = 48  # from a column of a file to its ranks
 _BLOCKS_AT_WORK = 6
@@ -59,7 +59,7 @@ def sparse_dependence(
         find_measure(measure)
     n, p = columns.n_rows, len(columns.names)
     least = chance_floor(name, n, p) if isinstance(floor, str) else floor
-    plan = _Plan.of(n, p, memory)
+    plan = _Plan.of(n, p, 1e9 * memory)
     blocks = blocks_of(p, plan.width)
     with tempfile.TemporaryDirectory() as folder:
         block = _block_function(columns, measure, missing, plan, folder)
@@ -90,10 +90,10 @@ class _Plan:
         used = 8.0 * (n * p * in_memory + _BLOCKS_AT_WORK * min(width, p) ** 2)
         room = (memory - used) / _BYTES_A_PAIR
         if room < p:
-            least = math.ceil((used + _BYTES_A_PAIR * p) / 1e6)
+            least = 1.05 * (used + _BYTES_A_PAIR * p) / 1e9
             raise InputError(
-                f"`memory` must be at least {least} MB for {p} items with {n} rows; got "
-                f"{memory / 1e6:.3g} MB. Give more, in bytes.",
+                f"`memory` must be at least {least:.2g} for {p} items with {n} rows; got "
+                f"{memory / 1e9:.2g}. It is in GB.",
                 "memory",
             )
         return cls(width, in_memory, room)
@@ -244,7 +244,7 @@ def _warn(kept: _Kept, asked: float, memory: float, names: tuple[str, ...]) -> N
     if kept.floor > asked:
         warnings.warn(
             f"The floor was raised from {asked:.3f} to {kept.floor:.3f}: more pairs would take "
-            f"more than the {memory / 1e9:.3g} GB that `memory` allows. The path is exact from "
+            f"more than the {memory:.3g} GB that `memory` allows. The path is exact from "
             "there up.",
             DataWarning,
             stacklevel=4,

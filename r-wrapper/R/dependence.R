@@ -14,8 +14,8 @@
 #' @param floor For thousands of items: keep only pairs whose dependence exceeds this number, from
 #'   which the path is exact; "chance" for the least that makes sense, above which items that are
 #'   all independent have one neighbour on average. `NULL` keeps all pairs.
-#' @param memory With `floor`: bytes that the pairs may take; the floor is raised, with a warning, if
-#'   there are more.
+#' @param memory With `floor`: GB that the work may take; the floor is raised, with a warning, if
+#'   there are more pairs.
 #' @return An object of class `dt_dependence`: a list with `values` (the matrix), `items`,
 #'   `measure`, `n_obs` and `pairwise_n` (rows behind each pair, or `NULL`). With `floor`, of class
 #'   `dt_sparse_dependence`: `pairs` (a data frame, the strongest first), `items`, `measure`, `n_obs`
@@ -28,7 +28,7 @@
 #'   round(kendall$values[1:3, 1:3], 2)
 #' }
 dt_dependence <- function(x, measure = "spearman", missing = "pairwise", n_jobs = NULL,
-                          progress = interactive(), floor = NULL, memory = 2e+09) {
+                          progress = interactive(), floor = NULL, memory = 2) {
   call <- match.call()
   arguments <- list(
     data = x, measure = measure, missing = missing, n_jobs = n_jobs, floor = floor, memory = memory

@@ -16,8 +16,8 @@
 #' @param floor For thousands of items: keep only pairs whose dependence exceeds this number, from
 #'   which the path is exact; "chance" for the least that makes sense, above which items that are
 #'   all independent have one neighbour on average. `NULL` keeps all pairs.
-#' @param memory With `floor`: bytes that the pairs may take; the floor is raised, with a warning, if
-#'   there are more.
+#' @param memory With `floor`: GB that the work may take; the floor is raised, with a warning, if
+#'   there are more pairs.
 #' @return An object of class `dt_path`: a list with `candidates` (a data frame, one row a
 #'   structure), `keys` (their factors and items; of more than 2000 structures only those of the
 #'   longest-lived), `steps` (a data frame, one row an interval of
@@ -32,7 +32,7 @@
 #' }
 dt_path <- function(x, measure = "spearman", thresholds = "exact", min_children = 3,
                     missing = "pairwise", n_jobs = NULL, progress = interactive(), floor = NULL,
-                    memory = 2e+09) {
+                    memory = 2) {
   call <- match.call()
   arguments <- list(
     data = x, measure = measure, thresholds = given_thresholds(thresholds),

@@ -61,6 +61,7 @@ def test_json_says_what_was_asked_for(run, tmp_path, survey):
     written = json.loads(file.read_text())
     assert list(written) == ["dtstat", "call", "candidates"]
     assert written["dtstat"] == dt.__version__
+    assert written["call"].pop("floor") is None
     assert written["call"] == {
         "command": "path",
         "file": str(survey),
