@@ -69,7 +69,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(PY)
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
-	$(PIP) -e ".[survey,plot,sklearn,neural,dev]"
+	$(PIP) -e ".[survey,plot,sklearn,neural,distributed,dev]"
 	@touch $@ $(VENV)/.core
 
 # rpy2 is built against R, so R comes first; without R it cannot even be installed.
