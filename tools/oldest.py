@@ -27,7 +27,7 @@ LEFT_OUT = {
     "tests/contract/test_r_parity.py": "reads R's sources",
     "tests/reference/test_r_package.py": "tests the R package, which R CMD check does",
 }
-MARKED = {"newest": "compares with a function that only newer versions have"}
+MARKED = {"newest": "needs what only newer versions have, such as a function to compare with"}
 # matplotlib 3.8 uses what the newest pyparsing deprecates: no matter of ours.
 FORGIVEN = {"DeprecationWarning": "old packages use what the newest ones beside them deprecate"}
 

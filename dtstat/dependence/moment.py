@@ -11,6 +11,7 @@ from dtstat.arrays import BoolArray, FloatArray
 # Variance of a standardised item in a pair's common rows below which rounding may have eaten its
 # digits: either it does not vary there, or its variance comes from rows the pair does not have.
 _DOUBTFUL = 1e-6
+_FAR = 1e100  # largest size of values, or its inverse, beyond which their squares may be no numbers
 
 
 def pearson(X: FloatArray) -> FloatArray:
@@ -38,8 +39,16 @@ def pearson(X: FloatArray) -> FloatArray:
     return np.clip(R, -1.0, 1.0)
 
 
+def near_one(X: FloatArray) -> FloatArray:
+    """Columns times powers of two, which lose nothing, where their squares are out of reach."""
+    largest = np.nanmax(np.abs(X), axis=0)
+    far = (largest > _FAR) | (largest < 1 / _FAR)
+    return np.ldexp(X, np.where(far, -np.frexp(largest)[1], 0)) if far.any() else X
+
+
 def _standardised(X: FloatArray) -> FloatArray:
     """Columns with mean 0 and variance 1 over what is observed; NaN if constant, 0 if missing."""
+    X = near_one(X)
     Z: FloatArray = X - np.nanmean(X, axis=0)
     deviation = np.sqrt(np.nanmean(Z**2, axis=0))
     deviation[np.nanmin(X, axis=0) == np.nanmax(X, axis=0)] = np.nan

@@ -147,7 +147,8 @@ def _line_search(
 
 def _inverse(information: FloatArray) -> FloatArray:
     """I⁻¹, zero along directions the information knows nothing of."""
-    scale = np.sqrt(np.maximum(np.diag(information), 1e-12))
+    known = np.diag(information)
+    scale = np.sqrt(np.where(known > 0, known, 1.0))
     scaled = information / np.outer(scale, scale)
     try:
         half = np.linalg.inv(np.linalg.cholesky(scaled))
