@@ -11,7 +11,7 @@ from dtstat.estimation.sem.model import Model
 from dtstat.estimation.sem.scoring import Minimum
 
 _UNKNOWN = 1e-9  # eigenvalue of the scaled information below which a direction is not identified
-_ROUNDING = 1e-8  # share of an item's variance, or excess of a correlation over 1, that is rounding
+_ROUNDING = 1e-6  # share of an item's variance, or of a correlation, that the search leaves open
 
 
 def require_converged(found: Minimum) -> None:
