@@ -8,6 +8,7 @@ requirement without a lower bound is an error: nobody could say what it promises
 """
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -52,6 +53,8 @@ def promised() -> list[tuple[str, str, str]]:
     extras = project["optional-dependencies"]
     users = [extras[name] for name in extras if name not in ("all", "dev", "bench")]
     bounds = [bound(each) for group in [project["dependencies"], *users] for each in group]
+    if shutil.which("R") is None:  # rpy2 is built against R; tests that need it fail and say so
+        bounds = [each for each in bounds if each[0] != "rpy2"]
     pinned = newest()
     return [(n, e, pinned[n] if n in FROM_CONSTRAINTS else v) for n, e, v in bounds]
 

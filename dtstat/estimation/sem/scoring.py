@@ -120,7 +120,7 @@ def _score(objective: Objective, information: Information, theta: FloatArray) ->
 def _bfgs(H: FloatArray, s: FloatArray, y: FloatArray) -> FloatArray:
     """Update an inverse Hessian so that it maps the change of the gradient to the step."""
     curvature = float(s @ y)
-    if curvature <= 1e-14 * float(np.sqrt((s @ s) * (y @ y))):
+    if curvature <= 1e-14 * float(np.abs(s) @ np.abs(y)):  # free of scale, as the lengths are not
         return H
     Hy = H @ y
     outer = np.outer(s, Hy)
