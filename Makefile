@@ -1,25 +1,38 @@
 # Everything a developer or a newcomer does, from a machine with Python 3.11, pip, make and gcc.
 PYTHON ?= python3
 VENV := .venv
+OLDEST := .venv-oldest
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # No hidden threads: benchmarks compare single cores, and tests run on both already.
 ONE_CORE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench check docs vignettes r-package clean
+.PHONY: help setup demo test test-oldest bench check dist smoke docs vignettes r-package clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/.core  ## fresh machine to the main result: the factors behind 26 ability tests of 1939
 	$(VENV)/bin/dtstat fit holzinger_swineford_26
 
 setup: $(VENV)/.dev r-packages $(VENV)/.r browser  ## install what the tests need: Python and R packages, a browser
 
-test: setup check  ## all checks and tests, Python and against live R
+test: setup check smoke  ## all checks and tests, Python and against live R
 	DTSTAT_REQUIRE_ALL=1 $(ONE_CORE) $(PY) -m pytest -n 2
 	@sh tools/check_r.sh $(PY)
+
+# Its own cache of compiled kernels: two versions of numba would forever undo each other's.
+test-oldest: $(OLDEST)/.made  ## the Python tests with the oldest versions that pyproject.toml allows
+	DTSTAT_REQUIRE_ALL=1 NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(ONE_CORE) \
+	    $(OLDEST)/bin/python tools/oldest.py test -n 2
+
+dist: $(VENV)/.dev  ## the wheel and the source distribution, in dist
+	rm -rf dist
+	$(PY) -m hatchling build
+
+smoke: dist  ## the wheel in a clean environment with the core dependencies alone
+	$(PY) tools/smoke.py dist
 
 check: $(VENV)/.dev  ## ruff and mypy
 	$(VENV)/bin/ruff check .
@@ -51,7 +64,7 @@ r-package: $(VENV)/.dev r-packages  ## the R package with its vignettes, in .bui
 	@sh tools/check_r.sh $(PY) build
 
 clean:  ## remove the environment and everything made
-	rm -rf $(VENV) .build .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(OLDEST) .build .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: r-packages browser
@@ -69,9 +82,16 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(PY)
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
-	$(PIP) -e ".[survey,plot,sklearn,neural,dev]"
+	$(PIP) -e ".[survey,plot,sklearn,neural,distributed,dev]"
 	@touch $@ $(VENV)/.core
 
 # rpy2 is built against R, so R comes first; without R it cannot even be installed.
 $(VENV)/.r: pyproject.toml constraints.txt | $(VENV)/.dev r-packages
 	@if command -v R >/dev/null 2>&1; then $(PIP) -e ".[r]" && touch $@; fi
+
+# The file of requirements is made from pyproject.toml, and pip takes them literally.
+$(OLDEST)/.made: pyproject.toml constraints.txt tools/oldest.py | r-packages
+	$(PYTHON) -m venv --clear $(OLDEST) || ($(PYTHON) -m pip install virtualenv && $(PYTHON) -m virtualenv $(OLDEST))
+	$(PYTHON) tools/oldest.py requirements >$(OLDEST)/requirements.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -r $(OLDEST)/requirements.txt -e .
+	@touch $@

@@ -11,7 +11,10 @@ a Python user would expect (``ValueError``, ``ImportError``).
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class DTError(Exception):
@@ -60,6 +63,29 @@ class DataWarning(DTWarning):
 
 class EstimationWarning(DTWarning):
     """A model was fitted, but its solution needs attention."""
+
+
+_SILENCED: ContextVar[tuple[type[DTWarning], ...]] = ContextVar("silenced", default=())
+
+
+def warn(message: str, category: type[DTWarning], stacklevel: int = 2) -> None:
+    """Give a warning, as ``warnings.warn`` does, unless it is silenced."""
+    if not issubclass(category, _SILENCED.get()):
+        warnings.warn(message, category, stacklevel=stacklevel + 1)
+
+
+@contextmanager
+def silenced(category: type[DTWarning] = DTWarning) -> Iterator[None]:
+    """Keep dtstat's own warnings of a category back, in this thread alone.
+
+    ``warnings.catch_warnings`` changes the filters of the whole process: when two threads leave it
+    in the order in which they came, what one of them ignored stays ignored for good.
+    """
+    token = _SILENCED.set((*_SILENCED.get(), category))
+    try:
+        yield
+    finally:
+        _SILENCED.reset(token)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -18,7 +17,7 @@ from dtstat.dependence.compute import Missing
 from dtstat.dependence.hidden import exceeding_pairs
 from dtstat.dependence.registry import REGISTRY
 from dtstat.dependence.resampled import RowDependence
-from dtstat.errors import EstimationError, EstimationWarning, InputError
+from dtstat.errors import EstimationError, EstimationWarning, InputError, warn
 from dtstat.execution.parallel import Jobs, check_jobs
 from dtstat.execution.saved import CheckpointFile, begun_seed, digest, open_checkpoint
 from dtstat.progress import Progress
@@ -272,7 +271,7 @@ def stability(
                 "them. Use more rows, or leave out items with rare answers."
             )
         if found.interrupted:
-            warnings.warn(
+            warn(
                 f"Interrupted after {len(found.outcomes)} of {count} resamples of {size} rows.",
                 EstimationWarning,
                 stacklevel=3,

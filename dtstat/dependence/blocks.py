@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -20,18 +19,12 @@ from dtstat.arrays import FloatArray
 from dtstat.data import ItemData
 from dtstat.data.sources import Columns
 from dtstat.dependence.compute import FEWEST_ROWS, Missing, PairFunction, dependence_matrix
-from dtstat.dependence.moment import (
-    BLOCK,
-    Block,
-    block_spans,
-    blocks_of,
-    product_block,
-    standardised_items,
-)
+from dtstat.dependence.moment import product_block, standardised_items
+from dtstat.dependence.pairs import BLOCK, Block, block_spans, blocks_of
 from dtstat.dependence.rank import average_ranks
 from dtstat.dependence.registry import find_measure
 from dtstat.dependence.sparse import Edges, SparseDependence
-from dtstat.errors import DataWarning, InputError
+from dtstat.errors import DataWarning, InputError, silenced, warn
 from dtstat.execution.parallel import Jobs, run
 from dtstat.progress import Progress, track
 
@@ -180,8 +173,7 @@ class _Pairwise:
         width = items.n_items
         if rows != others:
             items = _side_by_side(items, self.columns.read(others.start, others.stop))
-        with warnings.catch_warnings():  # of pairs that determine each other; said once, of all
-            warnings.simplefilter("ignore", DataWarning)
+        with silenced(DataWarning):  # of pairs that determine each other; said once, of all
             R = dependence_matrix(items, self.measure, self.missing).values
         return R if rows == others else R[:width, width:]
 
@@ -242,7 +234,7 @@ def _above(edges: Edges, floor: float) -> Edges:
 
 def _warn(kept: _Kept, asked: float, memory: float, names: tuple[str, ...]) -> None:
     if kept.floor > asked:
-        warnings.warn(
+        warn(
             f"The floor was raised from {asked:.3f} to {kept.floor:.3f}: more pairs would take "
             f"more than the {memory:.3g} GB that `memory` allows. The path is exact from "
             "there up.",
@@ -252,7 +244,7 @@ def _warn(kept: _Kept, asked: float, memory: float, names: tuple[str, ...]) -> N
     twins = [(i[k], j[k]) for i, j, r in kept.parts for k in np.flatnonzero(np.abs(r) > _TWINS)]
     if twins:
         more = f" and {len(twins) - 1} more pairs" if len(twins) > 1 else ""
-        warnings.warn(
+        warn(
             f"Items '{names[twins[0][0]]}' and '{names[twins[0][1]]}'{more} determine each other. "
             "Leave out one of them unless both are meant.",
             DataWarning,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
@@ -13,7 +12,7 @@ from dtstat.data import ItemData, check_usable
 from dtstat.dependence.matrix import DependenceMatrix, check_pairs
 from dtstat.dependence.pairs import symmetric_matrix
 from dtstat.dependence.registry import Measure, find_measure
-from dtstat.errors import DataWarning, InputError
+from dtstat.errors import DataWarning, InputError, warn
 from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 
@@ -60,7 +59,7 @@ def _warn_of_twins(R: FloatArray, counts: int | IntArray, names: Sequence[str]) 
     i, j = np.nonzero(np.triu((np.abs(R) > _TWINS) & (counts >= np.array(_FEW_ROWS)), 1))
     if i.size:
         more = f" and {i.size - 1} more pairs" if i.size > 1 else ""
-        warnings.warn(
+        warn(
             f"Items '{names[i[0]]}' and '{names[j[0]]}'{more} determine each other (dependence "
             f"{R[i[0], j[0]]:.4f}): one is a copy or function of the other, or answers are too "
             "rare to tell. Leave out one of them unless both are meant.",
@@ -120,7 +119,7 @@ def _warn_of_thin_pairs(counts: IntArray, names: Sequence[str]) -> None:
         least = counts[i, j].argmin()
         a, b, n = names[i[least]], names[j[least]], counts[i[least], j[least]]
         more = f" ({i.size - 1} more pairs have few)" if i.size > 1 else ""
-        warnings.warn(
+        warn(
             f"Items '{a}' and '{b}' have only {n} rows in common{more}; their dependence is hardly "
             "known. Leave out the item with most gaps.",
             DataWarning,

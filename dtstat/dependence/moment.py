@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
+from dtstat.dependence.pairs import Block, blocks_of
 from dtstat.execution.parallel import Jobs, run
 
 # Variance of a standardised item in a pair's common rows below which rounding may have eaten its
 # digits: either it does not vary there, or its variance comes from rows the pair does not have.
 _DOUBTFUL = 1e-6
-Block = tuple[slice, slice]
-BLOCK = 1024  # items: large enough for fast products, small enough for a few in memory
+_FAR = 1e100  # largest size of values, or its inverse, beyond which their squares may be no numbers
 
 
 def pearson(X: FloatArray, n_jobs: Jobs = None) -> FloatArray:
@@ -64,18 +63,6 @@ def product_block(W: FloatArray, block: Block) -> FloatArray:
     return np.clip(R, -1.0, 1.0, out=R)
 
 
-def blocks_of(p: int, width: int | None = None) -> list[Block]:
-    """Blocks on and above the diagonal of a (p, p) matrix."""
-    spans = block_spans(p, width)
-    return [(rows, others) for k, rows in enumerate(spans) for others in spans[k:]]
-
-
-def block_spans(p: int, width: int | None = None) -> list[slice]:
-    """Cut p items into spans of about equal length, none longer than ``width`` or a block."""
-    edges = np.linspace(0, p, math.ceil(p / (width or BLOCK)) + 1).astype(int).tolist()
-    return [slice(a, b) for a, b in pairwise(edges)]
-
-
 def _by_blocks(W: FloatArray, n_jobs: Jobs) -> FloatArray:
     blocks = blocks_of(len(W))
     R = np.empty((len(W), len(W)))
@@ -85,8 +72,16 @@ def _by_blocks(W: FloatArray, n_jobs: Jobs) -> FloatArray:
     return R
 
 
+def near_one(X: FloatArray) -> FloatArray:
+    """Columns times powers of two, which lose nothing, where their squares are out of reach."""
+    largest = np.nanmax(np.abs(X), axis=0)
+    far = (largest > _FAR) | (largest < 1 / _FAR)
+    return np.ldexp(X, np.where(far, -np.frexp(largest)[1], 0)) if far.any() else X
+
+
 def _standardised(X: FloatArray) -> FloatArray:
     """Columns with mean 0 and variance 1 over what is observed; NaN if constant, 0 if missing."""
+    X = near_one(X)
     Z: FloatArray = X - np.nanmean(X, axis=0)
     deviation = np.sqrt(np.nanmean(Z**2, axis=0))
     deviation[np.nanmin(X, axis=0) == np.nanmax(X, axis=0)] = np.nan

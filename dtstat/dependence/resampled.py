@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from dtstat.arrays import FloatArray, IntArray
@@ -13,7 +11,7 @@ from dtstat.dependence.kendall_pairs import suits_tables, tau_b_by_pairs
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.rank import Codes, dense_codes
 from dtstat.dependence.rank_tables import spearman_from_tables
-from dtstat.errors import DataWarning, InputError
+from dtstat.errors import DataWarning, InputError, silenced
 
 
 class RowDependence:
@@ -56,8 +54,7 @@ class RowDependence:
         self._check(rows)
         codes = None if self._codes is None else np.ascontiguousarray(self._codes[rows].T)
         if codes is None or not suits_tables(codes):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DataWarning)
+            with silenced(DataWarning):
                 return dependence_matrix(self.items.take(rows), self.measure, self.missing)
         R = self._from_tables(codes)
         counts = _common_rows(codes) if (codes < 0).any() else None

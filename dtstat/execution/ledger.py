@@ -11,14 +11,13 @@ import errno
 import json
 import os
 import platform
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import scipy
 
-from dtstat.errors import DataWarning, InputError
+from dtstat.errors import DataWarning, InputError, warn
 from dtstat.execution.ledger_lines import (
     MADE_WITH,
     Record,
@@ -152,7 +151,7 @@ def _cut(file: Path, length: int, argument: str) -> None:
     except OSError as error:
         advice = "Mend its rights, or name another file."
         raise _unusable("write", file, error, advice, argument) from None
-    warnings.warn(
+    warn(
         f"The end of the ledger '{file}' was cut short or damaged, and is removed: the process "
         "that wrote it was ended. What it recorded is done again.",
         DataWarning,

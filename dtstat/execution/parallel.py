@@ -131,10 +131,11 @@ def _pass(
         try:
             for part in parts:
                 yield from opened(part)
-        finally:
+        except BaseException:
             with warnings.catch_warnings():  # joblib tells of tasks that were given up
                 warnings.simplefilter("ignore", UserWarning)
                 parts.close()
+            raise
 
 
 def do(work: Callable[[T], U], chunk: Chunk[T]) -> list[tuple[int, U]]:

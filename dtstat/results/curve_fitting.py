@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -13,7 +12,7 @@ import numpy as np
 from dtstat.arrays import FloatArray, IntArray
 from dtstat.data import ItemData, check_usable
 from dtstat.data.checks import listed
-from dtstat.errors import DTWarning, EstimationWarning, InputError
+from dtstat.errors import EstimationWarning, InputError, silenced, warn
 from dtstat.estimation.nonlinear import bspline
 from dtstat.estimation.nonlinear.estimate import NETWORKS, Method
 from dtstat.estimation.nonlinear.misfit import effective_rows, rank_correlations
@@ -228,8 +227,7 @@ def _folds(items: ItemData, call: FitCall, work: Work) -> list[tuple[Answers, Fl
     for k in np.unique(fold):
         part = items.take(fold != k)
         check_usable(part)
-        with warnings.catch_warnings():  # said once, of all rows
-            warnings.simplefilter("ignore", DTWarning)
+        with silenced():  # said once, of all rows
             problem = prepare(part, call, replace(work, progress=None))
         parts.append((_answers(part, problem, call), items.values[fold == k]))
     return parts
@@ -257,7 +255,7 @@ def _restarted(best: Finalist) -> tuple[str, ...]:
         "The sampler of the factors froze and was started again from calmer values. Look at the "
         "factor correlations: two factors may be one."
     )
-    warnings.warn(text, EstimationWarning, stacklevel=5)
+    warn(text, EstimationWarning, stacklevel=5)
     return (text,)
 
 
@@ -270,5 +268,5 @@ def _warned(items: ItemData, call: FitCall) -> list[str]:
         f"Networks take ratings for numbers ({listed(few)}), and the choice of structure suffers. "
         "Use the estimator 'spline', which models ratings as ratings."
     )
-    warnings.warn(text, EstimationWarning, stacklevel=5)
+    warn(text, EstimationWarning, stacklevel=5)
     return [text]

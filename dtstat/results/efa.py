@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from dtstat import checks
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.data import ItemData
 from dtstat.dependence import DependenceMatrix, dependence_matrix
-from dtstat.errors import DataWarning
+from dtstat.errors import DataWarning, warn
 from dtstat.estimation.efa.estimate import Extraction, FitIndices, extract, fit_indices
 from dtstat.estimation.efa.rotation import OBLIQUE, Rotation, complexity, rotate, strongest_first
 from dtstat.report import Summary, Table
@@ -326,7 +325,7 @@ def _warned(
         "The rotation did not converge; do not trust the loadings.": not rotated.converged,
     }
     for doubt in (text for text, holds in doubts.items() if holds):
-        warnings.warn(doubt, DataWarning, stacklevel=4)
+        warn(doubt, DataWarning, stacklevel=4)
         yield doubt
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -16,7 +15,7 @@ from dtstat.data.checks import listed
 from dtstat.dependence import DependenceMatrix, dependence_matrix
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.hidden import hidden_pairs, responsible_items
-from dtstat.errors import EstimationError, EstimationWarning, InputError
+from dtstat.errors import EstimationError, EstimationWarning, InputError, silenced, warn
 from dtstat.estimation.factors.copula import (
     BRIDGES,
     FactorEstimate,
@@ -166,7 +165,7 @@ def warn_of_hidden(items: ItemData, call: FitCall) -> tuple[str, ...]:
         "The copula criterion is not to be trusted here; use fit(data, measure='maximal', "
         "estimator='spline')."
     )
-    warnings.warn(text, EstimationWarning, stacklevel=5)
+    warn(text, EstimationWarning, stacklevel=5)
     return (text,)
 
 
@@ -299,8 +298,7 @@ def _cross_validated(
     for k in np.unique(fold):
         part = items.take(fold != k)
         check_usable(part)
-        with warnings.catch_warnings():  # said once, of all rows
-            warnings.simplefilter("ignore", EstimationWarning)
+        with silenced(EstimationWarning):  # said once, of all rows
             correlations.append(prepare(part, call, replace(work, progress=None)).latent.R)
     supports = [one.proposal.support for one in evaluator.fitted]
     return cross_validate(supports, items.values, correlations, fold, learn, work.progress)
@@ -394,5 +392,5 @@ def _warned(problem: Input, estimate: FactorEstimate) -> Iterator[str]:
     if problem.latent.smoothed:  # the user was warned when it was done
         yield "The correlations had negative eigenvalues and were smoothed."
     for doubt in (text for text, holds in doubts.items() if holds):
-        warnings.warn(doubt, EstimationWarning, stacklevel=6)
+        warn(doubt, EstimationWarning, stacklevel=6)
         yield doubt

@@ -6,7 +6,6 @@ finalists are fitted with the same random numbers, so that chance favours none o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -14,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from dtstat.arrays import FloatArray
-from dtstat.errors import EstimationError, EstimationWarning, InputError
+from dtstat.errors import EstimationError, EstimationWarning, InputError, silenced
 from dtstat.estimation.factors.copula import FactorEstimate, fit_factors
 from dtstat.estimation.factors.marginals import learn_marginals
 from dtstat.estimation.nonlinear.answer_scale import AnswerScale
@@ -163,19 +162,19 @@ def fit_finalists(
     inner = progress if progress is True and curves.n_jobs in (None, 1) else None
 
     def one(proposal: Proposal) -> Tried:
-        try:
-            return _fit(proposal, answers, curves, inner)
-        except (EstimationError, InputError) as error:
-            return error
+        # Of the chosen one the result tells. Here, because each thread is silenced by itself.
+        with silenced(EstimationWarning):
+            try:
+                return _fit(proposal, answers, curves, inner)
+            except (EstimationError, InputError) as error:
+                return error
 
-    with warnings.catch_warnings():  # of the chosen one the result tells
-        warnings.simplefilter("ignore", EstimationWarning)
-        if curves.saved is None:
-            done = run(one, proposals, curves.n_jobs, threads=True)
-        else:
-            keys = [_key(proposal, answers, curves) for proposal in proposals]
-            done = curves.saved.run(one, proposals, keys, curves.n_jobs, threads=True)
-        found = _in_order(done, len(proposals), progress, "structures")
+    if curves.saved is None:
+        done = run(one, proposals, curves.n_jobs, threads=True)
+    else:
+        keys = [_key(proposal, answers, curves) for proposal in proposals]
+        done = curves.saved.run(one, proposals, keys, curves.n_jobs, threads=True)
+    found = _in_order(done, len(proposals), progress, "structures")
     finalists = [finalist for finalist in found if isinstance(finalist, Finalist)]
     if not finalists:
         raise next(error for error in found if isinstance(error, Exception))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.errors import EstimationWarning, InputError
+from dtstat.errors import EstimationWarning, InputError, warn
 from dtstat.estimation.factors.maximum_likelihood import FactorLikelihood, maximise
 
 _NEGATIVE = -1e-8  # an eigenvalue below is negative by more than rounding
@@ -112,7 +111,7 @@ def latent_correlations(dependence: DependenceMatrix) -> LatentCorrelations:
     smoothed = smallest < _NEGATIVE
     if smoothed:
         R = raised(R)
-        warnings.warn(
+        warn(
             f"The latent correlations of the {len(R)} items were smoothed, because their matrix "
             f"is not positive semidefinite (smallest eigenvalue {smallest:.2g}); complete rows "
             "only, fewer items or another measure may spare that.",

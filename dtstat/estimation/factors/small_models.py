@@ -49,10 +49,13 @@ def fit_small(
     [0.9, 0.8, -0.7, 0.6]
     """
     p, d = support.shape
-    item, factor = support.nonzero()
+    # Contiguous even where numpy gives columns of a table: for numba a second layout is a second
+    # type, and handing a tuple of one to code for the other corrupts memory (seen with 0.60).
+    item, factor = map(np.ascontiguousarray, support.nonzero())
     E, least_gain = len(item), tolerance / n_obs
     first = item.searchsorted(np.arange(p + 1))
-    room = np.empty(E), np.empty((7, d, d)), np.empty((d, p))
+    size = max(d, 1)  # kernels take first rows of these matrices, also without factors
+    room = np.empty(E), np.empty((7, size, size)), np.empty((d, p))
     # R is copied because numba would compile for read-only and writable matrices separately.
     model = (np.array(R, order="C"), item, factor, first, *room)
     past = np.empty((2 * MEMORY + 4, E + p + d * (d + 1) // 2))

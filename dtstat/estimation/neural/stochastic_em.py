@@ -8,13 +8,12 @@ form, Φ from the draw. :mod:`dtstat.estimation.neural.schedule` has the numbers
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray
-from dtstat.errors import EstimationError, EstimationWarning
+from dtstat.errors import EstimationError, EstimationWarning, warn
 from dtstat.estimation.neural.backend import torch
 from dtstat.estimation.neural.estimate import (
     LEAST_NOISE,
@@ -83,7 +82,7 @@ def fit_network(
     try:
         estimate = _run(start, rng, schedule, progress)
     except _Frozen:
-        warnings.warn(
+        warn(
             "The sampler of the network's factors froze; estimation starts anew with slower "
             "factor correlations. If it happens often, use estimator='spline'.",
             EstimationWarning,

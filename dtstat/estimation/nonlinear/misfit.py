@@ -6,14 +6,12 @@ place of ΛΦΛᵀ + Ψ. They come from rows drawn from the model, whose own sam
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from dtstat.arrays import FloatArray
 from dtstat.data import as_items
 from dtstat.dependence import dependence_matrix
-from dtstat.errors import DTWarning
+from dtstat.errors import silenced
 from dtstat.estimation.factors.copula import BRIDGES
 from dtstat.estimation.nonlinear.estimate import NonlinearEstimate
 from dtstat.estimation.nonlinear.response_model import ResponseModel
@@ -49,8 +47,7 @@ def effective_rows(
 
 def rank_correlations(X: FloatArray) -> FloatArray:
     """(p, p) Spearman's correlations of answers, made latent by the sine formula."""
-    with warnings.catch_warnings():  # the user was warned of his own data, by name
-        warnings.simplefilter("ignore", DTWarning)
+    with silenced():  # the user was warned of his own data, by name
         R = BRIDGES["spearman"](dependence_matrix(as_items(X), "spearman").values)
     np.fill_diagonal(R, 1.0)
     return R

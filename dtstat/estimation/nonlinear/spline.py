@@ -32,13 +32,12 @@ Fellner-Schall method for smoothing parameter optimization. Biometrics 73, 1071â
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dtstat.arrays import BoolArray, FloatArray, IntArray
-from dtstat.errors import EstimationError, EstimationWarning
+from dtstat.errors import EstimationError, EstimationWarning, warn
 from dtstat.estimation.nonlinear import bspline, mala, ratings
 from dtstat.estimation.nonlinear.correlations import correlations
 from dtstat.estimation.nonlinear.posterior import posterior_covariance
@@ -133,7 +132,7 @@ def fit_spline(
     found = _run(X, _start(X, support, Phi, n_categories), Z, rng, steps, progress)
     if found is not None:
         return found
-    warnings.warn(f"{_FROZEN} It was started again.", EstimationWarning, stacklevel=2)
+    warn(f"{_FROZEN} It was started again.", EstimationWarning, stacklevel=2)
     calmer = (Phi + np.eye(len(Phi))) / 2
     found = _run(X, _start(X, support, calmer, n_categories), Z, rng, steps, progress)
     if found is None:

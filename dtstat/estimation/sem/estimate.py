@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from dtstat.arrays import FloatArray
-from dtstat.errors import EstimationError, EstimationWarning
+from dtstat.errors import EstimationError, EstimationWarning, warn
 from dtstat.estimation.sem.matrices import Layout
 from dtstat.estimation.sem.model import Model
 from dtstat.estimation.sem.normal import (
@@ -165,7 +164,7 @@ def fit_normal(model: Model, X: FloatArray, estimator: Estimator, n_given: int) 
         notes = (
             f"{len(X) - len(kept)} rows were left out: they do not answer all observed predictors.",
         )
-        warnings.warn(notes[0], EstimationWarning, stacklevel=2)
+        warn(notes[0], EstimationWarning, stacklevel=2)
     return _fit_sample(model, _sample(model, kept), kept, estimator, n_given, notes)
 
 

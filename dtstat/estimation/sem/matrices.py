@@ -63,15 +63,16 @@ class NotPositiveDefiniteError(ArithmeticError):
 
 
 def inverse(Sigma: FloatArray) -> tuple[FloatArray, float]:
-    """Σ⁻¹ and log|Σ| by Cholesky."""
+    """Σ⁻¹ and log|Σ| by Cholesky, of variances near 1: pivots are chosen by size, in any units."""
+    unit = np.ldexp(1.0, np.frexp(np.diag(Sigma))[1] // 2)  # powers of two cost no digits
     try:
-        L = np.linalg.cholesky(Sigma)
+        L = np.linalg.cholesky(Sigma / np.outer(unit, unit))
     except np.linalg.LinAlgError:
         raise NotPositiveDefiniteError from None
-    logdet = 2.0 * float(np.log(np.diag(L)).sum())
+    logdet = 2.0 * float(np.log(np.diag(L) * unit).sum())
     if not np.isfinite(logdet):  # NumPy factorises NaN without complaint
         raise NotPositiveDefiniteError
-    half = np.linalg.inv(L)
+    half = np.linalg.inv(L) / unit
     return half.T @ half, logdet
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
 import numpy as np
@@ -13,7 +12,7 @@ from dtstat.data import ItemData, as_items
 from dtstat.data.items import check_usable
 from dtstat.data.kinds import ItemKind
 from dtstat.dependence import DependenceMatrix
-from dtstat.errors import EstimationWarning, InputError
+from dtstat.errors import EstimationWarning, InputError, warn
 from dtstat.estimation.sem.estimate import (
     Estimator,
     SEMEstimate,
@@ -127,5 +126,5 @@ def warn_of_single_items(model: Model) -> tuple[str, ...]:
                 "error variance, or add items."
             )
     for note in notes:
-        warnings.warn(note, EstimationWarning, stacklevel=3)
+        warn(note, EstimationWarning, stacklevel=3)
     return tuple(notes)

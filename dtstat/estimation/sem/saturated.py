@@ -88,12 +88,14 @@ def independence_moments(sample: Sample) -> tuple[FloatArray, FloatArray]:
     p = sample.n_items
     count, total, square = np.zeros(p), np.zeros(p), np.zeros(p)
     for pattern in sample.patterns:
-        o = pattern.items
-        count[o] += pattern.n
-        total[o] += pattern.n * pattern.mean
-        square[o] += pattern.n * (np.diag(pattern.S) + pattern.mean**2)
+        count[pattern.items] += pattern.n
+        total[pattern.items] += pattern.n * pattern.mean
     mu = total / count
-    return np.diag(square / count - mu**2), mu
+    # Around the mean: of items far from zero, squares less a square keep no digits.
+    for pattern in sample.patterns:
+        o = pattern.items
+        square[o] += pattern.n * (np.diag(pattern.S) + (pattern.mean - mu[o]) ** 2)
+    return np.diag(square / count), mu
 
 
 def _em_step(sample: Sample, Sigma: FloatArray, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -104,9 +106,9 @@ def _em_step(sample: Sample, Sigma: FloatArray, mu: FloatArray) -> tuple[FloatAr
         o = pattern.items
         W, _ = inverse(Sigma[np.ix_(o, o)])
         A = Sigma[:, o] @ W  # regression of all items on the observed ones
-        mean = mu + A @ (pattern.mean - mu[o])
+        move = A @ (pattern.mean - mu[o])
         spread = A @ pattern.S @ A.T + Sigma - A @ Sigma[o]
-        first += pattern.n * mean
-        second += pattern.n * (spread + np.outer(mean, mean))
-    mu = first / n
-    return second / n - np.outer(mu, mu), mu
+        first += pattern.n * move
+        second += pattern.n * (spread + np.outer(move, move))
+    move = first / n
+    return second / n - np.outer(move, move), mu + move

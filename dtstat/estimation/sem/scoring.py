@@ -120,7 +120,7 @@ def _score(objective: Objective, information: Information, theta: FloatArray) ->
 def _bfgs(H: FloatArray, s: FloatArray, y: FloatArray) -> FloatArray:
     """Update an inverse Hessian so that it maps the change of the gradient to the step."""
     curvature = float(s @ y)
-    if curvature <= 1e-14 * float(np.sqrt((s @ s) * (y @ y))):
+    if curvature <= 1e-14 * float(np.abs(s) @ np.abs(y)):  # free of scale, as the lengths are not
         return H
     Hy = H @ y
     outer = np.outer(s, Hy)
@@ -147,7 +147,8 @@ def _line_search(
 
 def _inverse(information: FloatArray) -> FloatArray:
     """I⁻¹, zero along directions the information knows nothing of."""
-    scale = np.sqrt(np.maximum(np.diag(information), 1e-12))
+    known = np.diag(information)
+    scale = np.sqrt(np.where(known > 0, known, 1.0))
     scaled = information / np.outer(scale, scale)
     try:
         half = np.linalg.inv(np.linalg.cholesky(scaled))

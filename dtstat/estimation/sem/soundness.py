@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from dtstat.arrays import FloatArray
-from dtstat.errors import EstimationError, EstimationWarning
+from dtstat.errors import EstimationError, EstimationWarning, warn
 from dtstat.estimation.sem.matrices import Layout
 from dtstat.estimation.sem.model import Model
 from dtstat.estimation.sem.scoring import Minimum
 
 _UNKNOWN = 1e-9  # eigenvalue of the scaled information below which a direction is not identified
+_ROUNDING = 1e-6  # share of an item's variance, or of a correlation, that the search leaves open
 
 
 def require_converged(found: Minimum) -> None:
@@ -41,26 +40,27 @@ def check_identified(information: FloatArray, model: Model) -> None:
 
 def review_solution(layout: Layout, theta: FloatArray) -> tuple[str, ...]:
     """Name what is improper about a solution, and warn of it."""
-    M = layout.matrices(theta)
+    M, total = layout.matrices(theta), layout.implied(theta).Sigma
     notes = []
     for row, (matrix, i, j) in zip(layout.model.parameters, layout.model.places, strict=True):
         if row.op != "~~":
             continue
         C = M.Theta if matrix == "theta" else M.Psi
         what = "residual " if matrix == "theta" else ""
-        if row.lhs == row.rhs and C[i, i] < 0:
+        nothing = _ROUNDING * total[i, i] if matrix == "theta" else 0.0
+        if row.lhs == row.rhs and C[i, i] < -nothing:
             notes.append(
                 f"Heywood case: the {what}variance of '{row.lhs}' is negative "
-                f"({C[i, i]:.3f}). The item may be redundant, the factor too weak or "
+                f"({C[i, i]:#.3g}). The item may be redundant, the factor too weak or "
                 "the sample too small."
             )
         if row.lhs != row.rhs and row.free and min(C[i, i], C[j, j]) > 0:
             r = C[i, j] / np.sqrt(C[i, i] * C[j, j])
-            if abs(r) > 1:
+            if abs(r) > 1 + _ROUNDING:
                 notes.append(
                     f"The {what}correlation of '{row.lhs}' and '{row.rhs}' is outside [-1, 1] "
                     f"({r:.3f}). They may be one {'item' if what else 'factor'}."
                 )
     for note in notes:
-        warnings.warn(note, EstimationWarning, stacklevel=2)
+        warn(note, EstimationWarning, stacklevel=2)
     return tuple(notes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data import as_items
 from dtstat.dependence import REGISTRY, DependenceMatrix, dependence_matrix
 from dtstat.dependence.resampled import RowDependence
-from dtstat.errors import DTWarning, EstimationError, EstimationWarning
+from dtstat.errors import EstimationError, EstimationWarning, silenced, warn
 from dtstat.estimation.factors.fit_measures import implied_correlations
 from dtstat.estimation.nonlinear.draws import draw_answers
 from dtstat.execution.parallel import Jobs
@@ -48,8 +47,7 @@ def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
     else:
         root = np.linalg.cholesky(implied_correlations(fit.estimate))
         X = rng.standard_normal((n, len(names))) @ root.T
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DTWarning)
+    with silenced():
         drawn = dependence_matrix(as_items(X), measure)
     return DependenceMatrix(drawn.values, names, measure), True
 
@@ -107,7 +105,7 @@ def margin_intervals(
             "with rare answers, or leave out `data` for a diagnosis without intervals."
         )
     if done.interrupted:
-        warnings.warn(
+        warn(
             f"Interrupted after {len(done.outcomes)} of {n_boot} resamples.",
             EstimationWarning,
             stacklevel=3,

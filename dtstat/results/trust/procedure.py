@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -10,7 +9,7 @@ from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data import ItemData
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.resampled import RowDependence
-from dtstat.errors import DTWarning
+from dtstat.errors import silenced
 from dtstat.estimation.factors.copula import BRIDGES, latent_correlations
 from dtstat.estimation.factors.small_models import fit_small
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
@@ -63,8 +62,7 @@ class Procedure:
 
     def __call__(self, rows: IntArray, seed: int) -> BoolArray:
         """Return the (p, d) structure; warnings are not given again."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DTWarning)
+        with silenced():
             return self._quick(rows) if self._is_plain else self._in_full(rows, seed)
 
     @property

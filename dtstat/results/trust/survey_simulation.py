@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,7 +11,7 @@ import numpy as np
 from dtstat.arrays import FloatArray
 from dtstat.data import as_items
 from dtstat.dependence import dependence_matrix
-from dtstat.errors import DTError, DTWarning
+from dtstat.errors import DTError, silenced
 from dtstat.results.fit_call import FitCall
 from dtstat.results.trust.procedure import Procedure
 from dtstat.selection.choose import by_first_item
@@ -75,8 +74,7 @@ def _without_warnings(
     look: Callable[[int, np.random.Generator], T], n: int, rng: np.random.Generator
 ) -> T | None:
     """Return None if nothing can be computed from so few rows."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DTWarning)
+    with silenced():
         try:
             return look(n, rng)
         except DTError:

@@ -7,7 +7,7 @@ import pytest
 
 import dtstat as dt
 from dtstat.dependence.blocks import chance_floor
-from dtstat.dependence.moment import blocks_of
+from dtstat.dependence.pairs import blocks_of
 
 RNG = np.random.default_rng(8)
 FACTOR = RNG.normal(size=(120, 6))
@@ -19,7 +19,7 @@ RATINGS = np.clip(np.round(X + 3), 1, 5)
 @pytest.fixture
 def narrow(monkeypatch):
     """Blocks of seven items, so that thirty have several."""
-    for module in ("moment", "blocks"):
+    for module in ("pairs", "blocks"):
         monkeypatch.setattr(sys.modules[f"dtstat.dependence.{module}"], "BLOCK", 7)
 
 

@@ -131,6 +131,7 @@ def xi_twin(x: np.ndarray, y: np.ndarray) -> float:
     return max(xi_over_all_orders(x, y), xi_over_all_orders(y, x), 0.0)
 
 
+@pytest.mark.newest
 @pytest.mark.parametrize("n", [3, 10, 101, 500])
 def test_xi_without_ties_equals_scipy_in_the_larger_direction(n: int) -> None:
     x = np.random.default_rng(n).normal(size=n)
@@ -142,6 +143,7 @@ def test_xi_without_ties_equals_scipy_in_the_larger_direction(n: int) -> None:
             assert ours[i, j] == pytest.approx(max(*both, 0.0), abs=ROUNDING_TOL)
 
 
+@pytest.mark.newest
 def test_xi_takes_the_direction_that_is_a_function() -> None:
     x = np.linspace(-1, 1, 400)
     parabola = np.column_stack([x, (x - 0.001) ** 2])

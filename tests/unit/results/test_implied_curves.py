@@ -147,7 +147,7 @@ def test_an_item_without_error_answers_by_its_quantiles():
     found = curve(fit, "x1", "F1")
     assert np.isfinite(fit.response_curves()["value"]).all()
     expected = empirical(X[:, 0], stats.norm.cdf(loading * found.index.to_numpy()))
-    np.testing.assert_allclose(found[2:-2], expected[2:-2], atol=0.25)
+    np.testing.assert_allclose(found.iloc[2:-2], expected[2:-2], atol=0.25)
     assert found.iloc[0] >= X[:, 0].min()
     assert found.iloc[-1] <= X[:, 0].max()
 

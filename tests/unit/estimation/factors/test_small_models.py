@@ -1,5 +1,9 @@
 """The compiled fits of small models are those of ``fit_factors``."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -177,3 +181,32 @@ def test_exact_correlations_give_back_their_parameters():
     np.fill_diagonal(R, 1)
     fit = fit_small(R, N, np.ones((4, 1), dtype=bool), 0.0)
     np.testing.assert_allclose(fit.loadings[:, 0], L, atol=1e-6)
+
+
+@pytest.mark.parametrize("edges", [0, 1, 12])
+def test_kernels_see_one_layout(monkeypatch, edges):
+    """numpy lays the edges out by their number; a second layout is a second type for numba."""
+    layouts = []
+    kernel = small_models.accelerated_em
+
+    def spy(model, *rest):
+        layouts.append([part.flags.c_contiguous for part in model])
+        return kernel(model, *rest)
+
+    monkeypatch.setattr(small_models, "accelerated_em", spy)
+    A = np.arange(12)[:, None] < edges
+    small_models.fit_small(correlations(12, 1), 100, A[:, : min(edges, 1)])
+    assert layouts == [[True] * 7]
+
+
+def test_kernels_stay_within_their_matrices_without_factors():
+    """Interpreted, an index out of bounds is an error; compiled, it is not noticed."""
+    code = (
+        "import numpy as np; from dtstat.estimation.factors.small_models import fit_small;"
+        "print(fit_small(np.eye(3), 9, np.zeros((3, 0), dtype=bool)).uniquenesses.tolist())"
+    )
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.returncode) == ("[1.0, 1.0, 1.0]", 0), done.stderr

@@ -231,7 +231,9 @@ def test_dwls_counts_correlations():
     "text", ["f =~ NA*x1 + x2 + x3 + x4 + x5", "f =~ x1 + x2; g =~ x3 + x4; f ~~ 0*g"]
 )
 def test_dwls_names_what_is_not_identified(text):
-    with pytest.raises(EstimationError, match=r"say nothing about a combination of .*'f ~~ f'"):
+    # Of the second model either factor may be named: both are at fault, and rounding decides.
+    told = r"say nothing about a combination of .*'(f ~~ f|g ~~ g)'"
+    with pytest.raises(EstimationError, match=told):
         ordered(text, answers())
 
 
