@@ -16,7 +16,7 @@ from pandas.api import types
 from dtstat.data.columns import column_numbers, parse_cells, parse_number
 from dtstat.data.delimited import NA_TEXTS
 from dtstat.data.raw import Code
-from dtstat.errors import InputError, nearest
+from dtstat.errors import InputError, nearest, shown
 
 Codes = Code | Iterable[Code]
 MissingCodes = Codes | Mapping[str, Codes] | None
@@ -111,8 +111,8 @@ def _clean_text(
     if not np.isnan(values).all():
         row = int(np.argmax(refused))
         raise InputError(
-            f"item '{item}' mixes numbers with text; got '{column.iloc[row]}' in row {row + 1}. "
-            "List the text in `missing_codes` if it means that the answer is missing, "
+            f"item '{item}' mixes numbers with text; got {shown(column.iloc[row])} in row "
+            f"{row + 1}. List the text in `missing_codes` if it means that the answer is missing, "
             "or leave the item out with `columns`.",
             argument="path",
         )
@@ -153,9 +153,9 @@ def _code_number(code: Code) -> float | None:
         return parse_number(code)
     try:
         return float(code)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"`missing_codes` must hold numbers and text; got {code!r}. "
+            f"`missing_codes` must hold numbers and text; got {shown(code)}. "
             "For example missing_codes=[99, 'refused'].",
             argument="missing_codes",
         ) from None

@@ -21,7 +21,7 @@ from dtstat.data.cleaning import (
 from dtstat.data.delimited import read_delimited
 from dtstat.data.labelled import read_spss, read_stata, warn_of_missing_codes
 from dtstat.data.raw import RawTable, ValueLabels, named_table, require
-from dtstat.errors import DTError, InputError, nearest
+from dtstat.errors import DTError, InputError, nearest, shown
 
 
 def read_survey(
@@ -171,6 +171,7 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
             argument="path",
         )
     file = Path(path)
+    _check_name(file)
     if file.is_dir():
         raise InputError(
             f"`path` must be a file; got the folder '{file}'. Name a file in it.", argument="path"
@@ -188,6 +189,21 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
             f"'{file.name}' is empty; got 0 bytes. Export the data again.", argument="path"
         )
     return file
+
+
+def _check_name(file: Path) -> None:
+    """Refuse a name that the system cannot even look up."""
+    try:
+        file.stat()
+    except FileNotFoundError:
+        return  # told later, with a suggestion
+    except (OSError, ValueError) as error:  # too long, a null byte, no permission, no text
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(
+            f"`path` must be a file that exists; got {shown(str(file))}: {why}. Check name and "
+            "folder.",
+            argument="path",
+        ) from None
 
 
 def _not_found(file: Path) -> InputError:
