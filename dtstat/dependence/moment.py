@@ -10,6 +10,7 @@ from dtstat.arrays import BoolArray, FloatArray
 
 # Variance of a standardised item in a pair's common rows below which rounding may have eaten its
 # digits: either it does not vary there, or its variance comes from rows the pair does not have.
+_LARGE = 1e100  # sums of squares of a million such numbers are far from overflow
 _DOUBTFUL = 1e-6
 
 
@@ -31,11 +32,27 @@ def pearson(X: FloatArray) -> FloatArray:
     -----
     Cost: one product of a p × n and an n × p matrix; five if values are missing.
     """
+    X = moderate(X)
     missing = np.isnan(X)
     Z = _standardised(X)
     R = _with_gaps(Z, ~missing) if missing.any() else Z.T @ Z / len(Z)
     np.fill_diagonal(R, 1.0)
     return np.clip(R, -1.0, 1.0)
+
+
+def moderate(X: FloatArray) -> FloatArray:
+    """Multiply columns of extreme size by powers of two, so that their squares are numbers.
+
+    Returns ``X`` itself if no column needs it.
+    """
+    with np.errstate(invalid="ignore"):
+        size = np.nanmax(np.abs(X), axis=0) if len(X) else np.ones(X.shape[1])
+    extreme = (size > _LARGE) | ((size < 1 / _LARGE) & (size > 0))
+    if not extreme.any():
+        return X
+    _, exponent = np.frexp(np.where(extreme, size, 0.5))
+    scaled: FloatArray = np.ldexp(X, -exponent)
+    return scaled
 
 
 def _standardised(X: FloatArray) -> FloatArray:

@@ -168,9 +168,12 @@ class EFAFit:
         digits
             Decimals of the loadings.
         """
+        least = checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
+        digits = checks.integer("digits", digits, 0, "2 is usual.", at_most=15)
+        sort = checks.flag("sort", sort, "True groups items by factor.")
         shown = self.variance if self.n_factors > 1 else self.variance.iloc[:2]
         tables = [
-            self._loading_table(sort, cutoff, digits),
+            self._loading_table(sort, least, digits),
             number_table("Variance explained", shown, digits),
         ]
         if self.rotation in OBLIQUE and self.n_factors > 1:

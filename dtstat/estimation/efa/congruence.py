@@ -120,7 +120,20 @@ def _loadings(solution: Any, argument: str) -> pd.DataFrame:
             f"`loadings`; got {type(solution).__name__} without one.",
             argument,
         )
+    if not _finite(found):
+        raise InputError(
+            f"`{argument}` must hold finite loadings; got missing, infinite or other entries. "
+            "Leave out the items that have them.",
+            argument,
+        )
     return found.astype(float)
+
+
+def _finite(frame: pd.DataFrame) -> bool:
+    try:
+        return bool(np.isfinite(frame.astype(float).to_numpy()).all())
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _in_order_of(A: pd.DataFrame, B: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -28,9 +27,7 @@ def wanted_ordered(ordered: object) -> bool | tuple[str, ...]:
     """Names of ordered items, True for all, False for none."""
     if ordered is None or isinstance(ordered, bool):
         return bool(ordered)
-    if not isinstance(ordered, Iterable):
-        raise checks.refusal("ordered", "names of items, or True for all", ordered, "Give a list.")
-    return (ordered,) if isinstance(ordered, str) else tuple(map(str, ordered))
+    return tuple(checks.texts("ordered", ordered, "Give names of items, or True for all."))
 
 
 def chosen_estimator(estimator: str, missing: str, ordered: bool) -> tuple[Estimator, bool]:
