@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from dtstat.data import limits
 from dtstat.data.raw import RawTable, named_table
 from dtstat.errors import InputError
 
@@ -41,8 +42,13 @@ def read_delimited(path: Path) -> RawTable:
 
 
 def _read_bytes(path: Path) -> bytes:
-    content = path.read_bytes()
-    return gzip.decompress(content) if path.suffix.lower() == ".gz" else content
+    if path.suffix.lower() != ".gz":
+        return path.read_bytes()
+    size = path.stat().st_size
+    with gzip.open(path) as stream:
+        content = stream.read(limits.allowed_bytes(size) + 1)
+    limits.check_unpacked(size, len(content))
+    return content
 
 
 def _decode(content: bytes) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
+from dtstat.data import limits
 from dtstat.data.checks import check_names
 from dtstat.data.cleaning import (
     CodeSet,
@@ -107,6 +109,10 @@ class _Format(NamedTuple):
 
 def _read_excel(path: Path) -> RawTable:
     require("openpyxl", "Reading .xlsx files")
+    with zipfile.ZipFile(path) as archive:
+        limits.check_unpacked(
+            path.stat().st_size, sum(member.file_size for member in archive.infolist())
+        )
     with warnings.catch_warnings():
         # openpyxl warns of styles and drop-down lists it does not keep; answers are unaffected.
         warnings.simplefilter("ignore")
