@@ -108,7 +108,7 @@ def texts(name: str, values: object, advice: str) -> list[str]:
     """Return names as a list of texts; one text is a list of one."""
     if isinstance(values, str):
         return [values]
-    if not isinstance(values, Iterable) or _is_scalar(values):
+    if not isinstance(values, Iterable) or is_scalar(values):
         raise refusal(name, "a list of names", values, advice)
     try:
         return [str(one) for one in values]
@@ -159,6 +159,6 @@ def _real(value: object) -> float:
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
 
 
-def _is_scalar(value: object) -> bool:
+def is_scalar(value: object) -> bool:
     """Whether a value is an array without dimensions, which says of itself that it is iterable."""
     return isinstance(value, np.ndarray) and value.ndim == 0

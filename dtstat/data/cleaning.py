@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
+from dtstat import checks
 from dtstat.data.columns import column_numbers, parse_cells, parse_number
 from dtstat.data.delimited import NA_TEXTS
 from dtstat.data.raw import Code
@@ -43,7 +44,7 @@ def choose_columns(names: Sequence[str], wanted: str | Iterable[str] | None) -> 
     """
     if wanted is None:
         return list(names)
-    patterns = [wanted] if isinstance(wanted, str) else [str(pattern) for pattern in wanted]
+    patterns = checks.texts("columns", wanted, 'Give names or patterns such as "q*".')
     chosen = dict.fromkeys(name for pattern in patterns for name in _matches(names, pattern))
     if not chosen:
         raise InputError(
@@ -140,8 +141,8 @@ def _matches(names: Sequence[str], pattern: str) -> list[str]:
 
 
 def _code_set(codes: Codes) -> CodeSet:
-    if isinstance(codes, str) or not isinstance(codes, Iterable):
-        codes = [codes]
+    if isinstance(codes, str | bytes) or not isinstance(codes, Iterable) or checks.is_scalar(codes):
+        codes = [codes]  # type: ignore[list-item]
     given = list(codes)
     texts = frozenset(code.strip() for code in given if isinstance(code, str))
     numbers = [_code_number(code) for code in given]

@@ -37,6 +37,7 @@ _UNSUPPORTED = {
 }
 
 
+_LARGEST = 1e60  # a number that fixes a parameter is squared and summed on the way
 _ONLY_EQUAL = "only 'label == label' and 'label == number' are supported"
 
 
@@ -199,7 +200,7 @@ class _Statement:
         sign = -1.0 if self._peek("-") else 1.0
         self._at += sign < 0
         if sign < 0 or (self._at < len(self._words) and self._words[self._at].kind == "number"):
-            fixed = sign * float(self._take("number", "a number").text)
+            fixed = sign * self._number(self._take("number", "a number"))
             self._finish(_ONLY_EQUAL)
             return Term(label, "==", "", fixed=fixed)
         other = self._take("name", "a label or a number")
@@ -238,12 +239,18 @@ class _Statement:
                 return False
         return False
 
+    def _number(self, word: _Token) -> float:
+        number = float(word.text)
+        if number > _LARGEST:
+            self._fail(f"numbers must be at most {_LARGEST:g}, got '{word.text}'.", word)
+        return number
+
     def _modified(self, term: Term) -> Term:
         word = self._next("a modifier")
         if word.text == "-":
-            return replace(term, fixed=-float(self._take("number", "a number").text))
+            return replace(term, fixed=-self._number(self._take("number", "a number")))
         if word.kind == "number":
-            return replace(term, fixed=float(word.text))
+            return replace(term, fixed=self._number(word))
         if word.kind == "string":
             return replace(term, label=word.text.strip('"'))
         if word.kind != "name":
@@ -264,7 +271,7 @@ class _Statement:
         if name.text == "start":
             if word.kind != "number":
                 self._fail("start() takes a number.", word)
-            return replace(term, start=sign * float(word.text))
+            return replace(term, start=sign * self._number(word))
         return replace(term, label="".join(word.text.strip('"').split()))
 
     def _peek(self, text: str) -> bool:
