@@ -7,7 +7,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.t
 ONE_CORE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench check docs vignettes r-package clean
+.PHONY: help setup demo test fuzz bench check docs vignettes r-package clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -20,6 +20,12 @@ setup: $(VENV)/.dev r-packages $(VENV)/.r browser  ## install what the tests nee
 test: setup check  ## all checks and tests, Python and against live R
 	DTSTAT_REQUIRE_ALL=1 $(ONE_CORE) $(PY) -m pytest -n 2
 	@sh tools/check_r.sh $(PY)
+
+# Another seed, or a part of it: make fuzz SEED=2 CASES=5000 ONLY=cfa
+CASES ?= 20000
+SEED ?= 1
+fuzz: $(VENV)/.dev  ## 20,000 bad days: every public function and command with hostile arguments and files
+	$(ONE_CORE) $(PY) tests/fuzz --cases $(CASES) --seed $(SEED) --only "$(ONLY)"
 
 check: $(VENV)/.dev  ## ruff and mypy
 	$(VENV)/bin/ruff check .
