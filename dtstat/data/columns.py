@@ -17,7 +17,8 @@ from pandas.api import types
 
 from dtstat.errors import InputError, shown
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_LONGEST_NUMBER = 1_000  # characters; more digits than any number has, and long texts take long
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _DATES = (
     datetime.date,
@@ -56,6 +57,8 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
     (2.5, None, 2.5)
     """
     text = text.strip()
+    if len(text) > _LONGEST_NUMBER:
+        return None
     if decimal_comma and _DECIMAL_COMMA.fullmatch(text):
         text = text.replace(",", ".")
     return float(text) if _NUMBER.fullmatch(text) else None

@@ -71,7 +71,7 @@ def _object_array(rows: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
 
 
 def _array_frame(array: NDArray[Any]) -> pd.DataFrame:
-    if array.ndim == 1 and any(isinstance(row, list | tuple) for row in array):
+    if array.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in array):
         raise _uneven()
     if array.ndim != 2:
         raise InputError(

@@ -69,6 +69,7 @@ def structure(draw: Draw) -> dt.Structure:
 
 OPERATORS = ["=~", "~~", "~", "~1", ":=", "==", "<~", "+", "*", "\n", ";", "#", "0*", "a*", "NA*"]
 PIECES = [*OPERATORS, "x1", "x2", "x3", "f", "g", '"', "start(1)*", "c(1,2)*", "1e999", "-1", "("]
+PIECES += ["\n" * 20_000, "a*" * 2_000, "1" * 20_000]
 PIECES += [*(str(name) for name in HOSTILE_NAMES[:50]), "x" * 10_000, "|", "%"]
 MODELS = [
     "f =~ x1 + x2 + x3",

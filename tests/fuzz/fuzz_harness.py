@@ -202,7 +202,9 @@ def run_entry(one: Entry, cases: int, number: int | None) -> None:
 def _note(text: str) -> None:
     lines = text.splitlines()
     key = lines[0][:120] + (lines[1] if len(lines) > 1 else "")
-    LOG.findings.setdefault(key, text)
+    if key not in LOG.findings:
+        LOG.findings[key] = text
+        print(f"--- {text}\n", flush=True)
 
 
 def cases_for(total: int) -> dict[str, int]:

@@ -16,7 +16,17 @@ from hypothesis import strategies as st
 
 import dtstat as dt
 
-HOSTILE_CELLS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "x" * 100_000, "\0", '"']
+HOSTILE_CELLS = [
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "x" * 100_000,
+    "1" * 100_000 + "x",
+    "\0",
+    '"',
+]
 HOSTILE_CELLS += ["é", "1e999", "1e-999", "nan", "inf", "1_000", "0x10", "１", "1,5", "", "NA", "'"]
 HOSTILE_CELLS += ['"unclosed', "<script>", "\r", "a\nb", "9" * 400, "1 2", "TRUE", "1/2/2020", "½"]
 ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".parquet", ".xlsx", ".sav", ".zsav", ".dta", ".CSV")

@@ -37,6 +37,7 @@ _UNSUPPORTED = {
 }
 
 
+_MOST_TERMS = 1_000_000
 _LARGEST = 1e60  # a number that fixes a parameter is squared and summed on the way
 _ONLY_EQUAL = "only 'label == label' and 'label == number' are supported"
 
@@ -161,17 +162,26 @@ def _group(match: re.Match[str]) -> str:
 def _statements(tokens: list[_Token]) -> list[list[_Token]]:
     """Cut at line ends and semicolons, except where a line obviously goes on."""
     statements: list[list[_Token]] = [[]]
-    for k, token in enumerate(tokens):
+    for token, following in zip(tokens, _following(tokens), strict=True):
         words = statements[-1]
         if token.kind != "end":
             words.append(token)
             continue
-        following = next((t for t in tokens[k + 1 :] if t.kind != "end"), None)
         open_end = bool(words) and (words[-1].kind == "operator" or words[-1].text in "+*,(")
         goes_on = open_end or (following is not None and following.text in ("+", "*"))
         if token.text == ";" or not goes_on:
             statements.append([])
     return [words for words in statements if words]
+
+
+def _following(tokens: list[_Token]) -> list[_Token | None]:
+    """Return for each word the next one that is no end; in one pass, for texts may be long."""
+    following: list[_Token | None] = []
+    latest: _Token | None = None
+    for token in reversed(tokens):
+        following.append(latest)
+        latest = token if token.kind != "end" else latest
+    return following[::-1]
 
 
 class _Statement:
@@ -194,6 +204,8 @@ class _Statement:
                 self._fail(f"'+' is unexpected here; {_ONLY_EQUAL}.", self._words[1])
             return [self._equality(left[0])]
         right = self._right_side(operator)
+        if len(left) * len(right) > _MOST_TERMS:
+            self._fail(f"a statement may have {_MOST_TERMS} terms, not more.", operator)
         return [replace(term, lhs=lhs) for lhs in left for term in right]
 
     def _equality(self, label: str) -> Term:
@@ -232,11 +244,9 @@ class _Statement:
 
     def _is_modifier(self) -> bool:
         """Whether a * follows before the term ends."""
-        for word in self._words[self._at :]:
-            if word.text == "*":
-                return True
-            if word.text == "+":
-                return False
+        for k in range(self._at, len(self._words)):
+            if self._words[k].text in "*+":
+                return self._words[k].text == "*"
         return False
 
     def _number(self, word: _Token) -> float:
