@@ -308,7 +308,7 @@ def usable_tables(draw: Any) -> Any:
     if kind == 3:
         return _polars(draw, frame)
     if kind == 4:
-        return frame.set_axis(item_names(draw, p), axis=1)
+        return frame.set_axis(pd.Index(item_names(draw, p), dtype=object), axis=1)
     return frame
 
 
