@@ -84,6 +84,14 @@ def finite(name: str, value: object, advice: str) -> float:
     return number
 
 
+def size(name: str, value: object, shape: tuple[int, ...]) -> None:
+    """Refuse a number that would make an array larger than the memory of most computers."""
+    cells = math.prod(shape)
+    if cells > MOST_CELLS:
+        wanted = f"so small that no table has more than {MOST_CELLS} numbers"
+        raise refusal(name, wanted, value, f"This would need {shown(cells)}.")
+
+
 def choice(name: str, value: object, known: Iterable[str]) -> str:
     """Return ``value`` if it is one of the ``known`` names."""
     known = tuple(known)

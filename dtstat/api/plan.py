@@ -22,6 +22,7 @@ from dtstat.theory.survey import SurveyDesign, survey_design
 from dtstat.version import __version__
 
 _START = 200  # rows that simulation starts with, if nothing better is known
+_SUREST = 1 - 2.0**-53  # the largest chance below 1
 _CAUTIOUS = 0.5  # of the normal approximation, which is a bound
 
 
@@ -127,7 +128,7 @@ def _simulate(
         rows = round(_CAUTIOUS * start) if start == start else _START
         found[target] = rows_for_recovery(
             recovers,
-            1 - expected.error,
+            min(1 - expected.error, _SUREST),
             rows,
             n_draws,
             int(np.random.SeedSequence([expected.seed, key]).generate_state(1, np.uint64)[0]),

@@ -124,7 +124,7 @@ def cliques(draw: Any) -> None:
     check_result(draw, "independent_maximal_cliques", result)
     if result is None:
         return
-    graph = np.array(given["adjacency"]).astype(float) != 0
+    graph = np.array(given["adjacency"]).astype(object).astype(bool)
     np.fill_diagonal(graph, False)
     smallest = int(given.get("min_children", 2))
     every = list(nx.find_cliques(nx.from_numpy_array(graph)))

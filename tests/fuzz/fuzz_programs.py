@@ -9,6 +9,7 @@ import re
 import sys
 import tempfile
 import traceback
+import warnings
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -30,6 +31,7 @@ from dtstat.interop import r_bridge
 from dtstat.interop.bridge.functions import FUNCTIONS
 from dtstat.interop.bridge.wire import encode
 from dtstat.interop.sklearn import DependenceThresholding
+from dtstat.results.fit_drawers import FIT_KINDS
 
 # Numbers and texts as they are typed; for options of any kind.
 TYPED = ["0", "1", "2", "3", "-1", "0.5", "1.5", "nan", "inf", "1e308", "", "x", "exact", "all"]
@@ -311,6 +313,35 @@ def page(draw: Any) -> None:
         text = file.read_text(encoding="utf-8")
         expect("<script>alert" not in text and "<b>bold" not in text, "report: live HTML")
         attempt("DTFit.report", fit.report, draw(bad_values))
+
+
+@entry("plots", 0.4)
+def plots(draw: Any) -> None:
+    """Pictures of any fit can be drawn; only letters that a font lacks may be warned of."""
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("Agg")
+    fit = attempt("fit", dt.fit, usable_tables(draw))
+    if fit is None:
+        return
+    kind = draw(st.sampled_from([*FIT_KINDS, draw(bad_values)]))
+    options = {}
+    if not draw(st.integers(0, 3)):
+        name = draw(st.sampled_from(["ax", "cutoff", "max_bars", "items", "threshold"]))
+        options = {name: draw(bad_values)}
+
+    def picture() -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph", UserWarning)
+            warnings.filterwarnings("ignore", "Matplotlib currently does not support", UserWarning)
+            drawn = fit.plot(kind, **options)
+            plt.gcf().savefig(io.BytesIO(), dpi=30)
+        return drawn
+
+    try:
+        attempt("DTFit.plot", picture)
+    finally:
+        plt.close("all")
 
 
 @entry("scores", 0.7)
