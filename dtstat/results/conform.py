@@ -10,9 +10,12 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
+from itertools import pairwise
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+from dtstat.estimation.nonlinear.bspline import K
 
 # Sizes of the fields of a class: a letter is a size that is the same wherever it stands, a digit
 # is itself, * is any. Dots lead into parts, [] to every entry of a tuple; None is skipped.
@@ -189,6 +192,36 @@ def _scored(margins: Any) -> bool:
     return lengths[0] == lengths[1] and all(len(t) in (0, n - 1) for t, n in between)
 
 
+def _curved(model: Any) -> bool:
+    """Whether there is a curve for every edge, and no item has more thresholds than are there.
+
+    Kernels trust both: they would read beyond the arrays.
+    """
+    counts = model.n_thresholds
+    within = bool(((counts >= 0) & (counts <= model.thresholds.shape[1])).all())
+    return within and model.coefficients.shape == (int(model.support.sum()), K)
+
+
+def _layered(model: Any) -> bool:
+    """Whether every layer of a network takes what the one before gives."""
+    p, d = model.support.shape
+    widths = [d, *(bias.shape[0] for bias in model.biases if bias.ndim == 1)]
+    shapes = [weight.shape for weight in model.weights]
+    return shapes == list(pairwise(widths)) and widths[-1] == p
+
+
+def _patterns_exist(sample: Any) -> bool:
+    return all(
+        len(one.items) == 0 or (one.items.min() >= 0 and one.items.max() < sample.n_items)
+        for one in sample.patterns
+    )
+
+
+def _pairs_exist(stability: Any) -> bool:
+    p = len(stability.fit.support)
+    return all(0 <= pair.first < p and 0 <= pair.second < p for pair in stability.disagreements)
+
+
 _RULES: dict[str, dict[str, Callable[[Any], bool]]] = {
     "DTFit": {
         "a structure was chosen": lambda fit: len(fit.contenders) > 0,
@@ -205,8 +238,18 @@ _RULES: dict[str, dict[str, Callable[[Any], bool]]] = {
     "LatentCorrelations": {"values are in [-1, 1]": lambda latent: _correlations(latent.R)},
     "Marginals": {"answers have scores": _scored},
     "Model": {"parameters have places": _places_exist},
+    "NetworkModel": {"layers fit together": _layered},
+    "NonlinearFit": {
+        "every edge has a curve": lambda fit: len(fit.values) == int(fit.model.support.sum())
+    },
+    "ResponseModel": {"every edge has a curve": _curved},
     "SEMEstimate": {
+        "items were observed": lambda one: (
+            one.sample is None or one.sample.n_items == len(one.model.observed)
+        ),
         "parameters have values": lambda one: one.model.n_free == len(one.theta),
         "rows were counted": lambda one: one.n_obs > 0,
     },
+    "Sample": {"patterns are of the items": _patterns_exist},
+    "Stability": {"pairs are of the items": _pairs_exist},
 }
