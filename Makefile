@@ -8,7 +8,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.t
 ONE_CORE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-oldest bench check dist smoke docs vignettes r-package clean
+.PHONY: help setup demo test test-oldest fuzz bench check dist smoke docs vignettes r-package clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -33,6 +33,12 @@ dist: $(VENV)/.dev  ## the wheel and the source distribution, in dist
 
 smoke: dist  ## the wheel in a clean environment with the core dependencies alone
 	$(PY) tools/smoke.py dist
+
+# Another seed, or a part of it: make fuzz SEED=2 CASES=5000 ONLY=cfa
+CASES ?= 20000
+SEED ?= 1
+fuzz: $(VENV)/.dev  ## 20,000 bad days: every public function and command with hostile arguments and files
+	$(ONE_CORE) $(PY) tests/fuzz --cases $(CASES) --seed $(SEED) --only "$(ONLY)"
 
 check: $(VENV)/.dev  ## ruff and mypy
 	$(VENV)/bin/ruff check .

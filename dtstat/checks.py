@@ -8,21 +8,32 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
 
-from dtstat.errors import InputError, nearest
+from dtstat.errors import InputError, nearest, shown
+
+# Beyond it not every whole number is a float, and R could not hold it. No count comes near it.
+LARGEST_WHOLE = 2**53
+# Numbers that one array may have, 8 GB of them: what asks for more is a slip of the keyboard.
+MOST_CELLS = 10**9
 
 
-def integer(name: str, value: object, at_least: int, advice: str) -> int:
-    """Return ``value`` as an int if it is a whole number of at least ``at_least``."""
-    number = _real(value)
-    if not (number.is_integer() and number >= at_least):
+def integer(
+    name: str, value: object, at_least: int, advice: str, at_most: int | None = LARGEST_WHOLE
+) -> int:
+    """Return ``value`` as an int if it is a whole number within limits; None for no upper one."""
+    whole = isinstance(value, Integral) or _real(value).is_integer()
+    if not whole or isinstance(value, bool):
         raise refusal(name, f"a whole number of at least {at_least}", value, advice)
-    # not int(number): a seed may have more digits than a float
-    return int(value)  # type: ignore[call-overload, no-any-return]
+    number: int = int(value)  # type: ignore[call-overload]
+    if number < at_least:
+        raise refusal(name, f"a whole number of at least {at_least}", value, advice)
+    if at_most is not None and number > at_most:
+        raise refusal(name, f"a whole number of at most {at_most}", value, advice)
+    return number
 
 
 def positive(name: str, value: object, advice: str) -> float:
@@ -73,6 +84,14 @@ def finite(name: str, value: object, advice: str) -> float:
     return number
 
 
+def size(name: str, value: object, shape: tuple[int, ...]) -> None:
+    """Refuse a number that would make an array larger than the memory of most computers."""
+    cells = math.prod(shape)
+    if cells > MOST_CELLS:
+        wanted = f"so small that no table has more than {MOST_CELLS} numbers"
+        raise refusal(name, wanted, value, f"This would need {shown(cells)}.")
+
+
 def choice(name: str, value: object, known: Iterable[str]) -> str:
     """Return ``value`` if it is one of the ``known`` names."""
     known = tuple(known)
@@ -84,6 +103,25 @@ def choice(name: str, value: object, known: Iterable[str]) -> str:
 def unknown(name: str, wanted: str, value: object, known: Iterable[str]) -> InputError:
     """Build the error for a name that is none of the ``known``, with a suggestion."""
     return refusal(name, wanted, value, nearest(value if isinstance(value, str) else "", known))
+
+
+def flag(name: str, value: object, advice: str) -> bool:
+    """Return ``value`` as a bool if it is one, of Python or numpy, or 0 or 1."""
+    if isinstance(value, bool | np.bool_) or (_real(value) in (0.0, 1.0)):
+        return bool(value)
+    raise refusal(name, "true or false", value, advice)
+
+
+def texts(name: str, values: object, advice: str) -> list[str]:
+    """Return names as a list of texts; one text is a list of one."""
+    if isinstance(values, str):
+        return [values]
+    if not isinstance(values, Iterable) or is_scalar(values):
+        raise refusal(name, "a list of names", values, advice)
+    try:
+        return [str(one) for one in values]
+    except Exception:  # a str of somebody else's class
+        raise refusal(name, "a list of names", values, advice) from None
 
 
 def writable(path: str | os.PathLike[str]) -> Path:
@@ -116,11 +154,19 @@ def _obstacle(file: Path) -> str:
 def refusal(name: str, wanted: str, value: object, advice: str) -> InputError:
     """Build the error for argument ``name``, which should have been ``wanted``."""
     got = value.item() if isinstance(value, np.generic) else value
-    return InputError(f"`{name}` must be {wanted}; got {got!r}. {advice}", name)
+    return InputError(f"`{name}` must be {wanted}; got {shown(got)}. {advice}", name)
 
 
 def _real(value: object) -> float:
     """Return ``value`` as a float, NaN (which fails every check) if it is no number."""
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return math.nan
+    try:
         return float(value)
-    return math.nan
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
+
+
+def is_scalar(value: object) -> bool:
+    """Whether a value is an array without dimensions, which says of itself that it is iterable."""
+    return isinstance(value, np.ndarray) and value.ndim == 0

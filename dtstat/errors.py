@@ -6,6 +6,8 @@ Every message says what was wrong, what was got, and what to do next:
 
 Catch :class:`DTError` to catch all of them. The subclasses also derive from the built-in class
 a Python user would expect (``ValueError``, ``ImportError``).
+
+A message is read by people, so it is never longer than 1,500 characters, whatever was got.
 """
 
 from __future__ import annotations
@@ -16,9 +18,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+_LONGEST_MESSAGE = 1_500
+_LONGEST_VALUE = 200
+_LONGEST_GUESS = 100  # a longer name is no mistyped one, and comparing it takes long
+
 
 class DTError(Exception):
     """Base class of every error dtstat raises on purpose."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message, _LONGEST_MESSAGE))
 
 
 class InputError(DTError, ValueError):
@@ -56,6 +65,9 @@ class EstimationError(DTError):
 class DTWarning(UserWarning):
     """Base class of every warning dtstat gives."""
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message, _LONGEST_MESSAGE))
+
 
 class DataWarning(DTWarning):
     """The data can be used, but probably not as the user meant."""
@@ -88,12 +100,38 @@ def silenced(category: type[DTWarning] = DTWarning) -> Iterator[None]:
         _SILENCED.reset(token)
 
 
+def shortened(text: str, longest: int) -> str:
+    """Leave out the middle of a long text: its beginning says what it is, its end what to do.
+
+    Examples
+    --------
+    >>> shortened("abcdefghijklmnop", 9)
+    'abc...nop'
+    """
+    if len(text) <= longest:
+        return text
+    half = (longest - 3) // 2
+    return f"{text[:half]}...{text[-half:]}"
+
+
+def shown(value: object) -> str:
+    """Write a value for a message: what Python prints, shortened; its type if that fails."""
+    try:
+        # Of a long text only the part that is shown is escaped.
+        text = shortened(value, 2 * _LONGEST_VALUE) if type(value) is str else value
+        return shortened(repr(text), _LONGEST_VALUE)
+    except Exception:  # a repr of somebody else's class, or a number of too many digits
+        return f"a value of type {type(value).__name__}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Sentence that suggests the known name closest to a mistyped one, or lists them all."""
     known = sorted(known)
     lowered = {k.lower(): k for k in known}
-    close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    guess = name.lower() if len(name) <= _LONGEST_GUESS else ""
+    close = difflib.get_close_matches(guess, lowered, n=1, cutoff=0.6)
     if close:
         return f"Did you mean '{lowered[close[0]]}'?"
-    listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+    names = [shortened(k, _LONGEST_GUESS) for k in known[:20]]
+    listed = ", ".join(names) + (", ..." if len(known) > 20 else "")
     return f"Known: {listed}."

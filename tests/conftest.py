@@ -25,6 +25,20 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 R_PACKAGES = ("psych", "psychTools", "lavaan", "pcaPP", "energy", "reticulate")
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Say how many fuzz cases were run; their tests may have run in other processes."""
+    properties = (
+        found
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", None) == "call"
+        for found in report.user_properties
+    )
+    cases = sum(count for name, count in properties if name == "fuzz_cases")
+    if cases:
+        terminalreporter.write_line(f"fuzz: {cases} cases of the public functions and commands")
+
+
 @pytest.fixture
 def drawing(monkeypatch):
     """Draw into memory; showing a picture fails, and none is left behind."""

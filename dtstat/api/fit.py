@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Literal
-
-import pandas as pd
 
 from dtstat import checks
 from dtstat.api.path import Data, Thresholds, check_children, check_thresholds
 from dtstat.api.presets import with_preset
-from dtstat.data import ItemData, as_items, read_survey
+from dtstat.data import ItemData, as_frame, as_items, has_names
 from dtstat.dependence import DependenceMatrix
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.errors import InputError, nearest
@@ -170,7 +167,7 @@ def fit(
         criterion=criterion,
         min_children=check_children(min_children),
         uncovered=uncovered,
-        refine=bool(refine),
+        refine=checks.flag("refine", refine, "True looks for cross-loadings."),
         missing=missing,
         misfit=misfit,
         seed=None,
@@ -249,9 +246,8 @@ def _with_structure(work: Work, structure: Structure) -> Work:
 
 def picked(data: Data, names: tuple[str, ...]) -> ItemData:
     """Answers to some items; other columns may hold anything."""
-    if isinstance(data, str | os.PathLike):
-        data = read_survey(data)
-    if isinstance(data, pd.DataFrame):
+    if not isinstance(data, ItemData) and has_names(data):
+        data = as_frame(data)
         known = [str(name) for name in data.columns]
         absent = [name for name in names if name not in known]
         if absent:

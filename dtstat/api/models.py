@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
 
+from dtstat import checks
 from dtstat.api.path import Data, dependence
-from dtstat.data import as_items, read_survey
+from dtstat.data import ItemData, as_frame, as_items, has_names
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError
 from dtstat.estimation.efa.adequacy import KMO, BartlettTest
@@ -102,7 +102,9 @@ def cfa(
     names = list(data.names) if isinstance(data, DependenceMatrix) else None
     frame = pd.DataFrame() if names is not None else _sem_columns(data)
     names = names if names is not None else [str(column) for column in frame.columns]
-    built = build_model(model, names, means, bool(std_lv), bool(orthogonal))
+    fixed = checks.flag("std_lv", std_lv, "True fixes the variances of the factors.")
+    apart = checks.flag("orthogonal", orthogonal, "True keeps factors uncorrelated.")
+    built = build_model(model, names, means, fixed, apart)
     ordinal = plan.ordered_items(method, wanted, built.observed)
     single = plan.warn_of_single_items(built)
     if isinstance(data, DependenceMatrix):
@@ -116,8 +118,8 @@ def cfa(
         estimator=method,
         missing="fiml" if gaps else "listwise",
         ordered=ordinal,
-        std_lv=bool(std_lv),
-        orthogonal=bool(orthogonal),
+        std_lv=fixed,
+        orthogonal=apart,
         mean_structure=built.mean_structure,
     )
     return CFAFit(estimate, call, (*single, *estimate.notes))
@@ -270,7 +272,9 @@ def _correlations(data: Data) -> DependenceMatrix:
 
 
 def _mean_structure(wanted: bool | None, gaps: bool) -> bool:
-    if gaps and wanted is not None and not wanted:
+    if wanted is not None:
+        wanted = checks.flag("mean_structure", wanted, "True estimates intercepts.")
+    if gaps and wanted is False:
         raise InputError(
             "`mean_structure` cannot be False when rows have gaps: the likelihood of what a row "
             "observes needs means. Leave it out, or use missing='listwise'.",
@@ -288,6 +292,6 @@ def _chosen(frame: pd.DataFrame, names: list[str], wanted: tuple[str, ...]) -> p
 
 def _sem_columns(data: Any) -> pd.DataFrame:
     """Answers as a table whose columns the model can choose from before they are checked."""
-    if isinstance(data, pd.DataFrame):
-        return data
-    return read_survey(data) if isinstance(data, str | os.PathLike) else as_items(data).to_frame()
+    if isinstance(data, ItemData) or not has_names(data):
+        return as_items(data).to_frame()
+    return as_frame(data)

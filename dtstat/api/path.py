@@ -27,6 +27,7 @@ from dtstat.structure.path import candidates
 Data = pd.DataFrame | npt.ArrayLike | str | os.PathLike[str] | ItemData | DependenceMatrix
 Thresholds = Literal["exact"] | int | Iterable[float]
 
+_MOST_THRESHOLDS = 1_000_000  # far more than a path of any survey has structures
 _GRID = "The paper uses 50, spaced evenly on [0, 1]."
 
 
@@ -262,11 +263,8 @@ def check_thresholds(thresholds: Thresholds) -> FloatArray | None:
     if isinstance(thresholds, str):
         if thresholds == "exact":
             return None
-        raise InputError(
-            f"`thresholds` must be 'exact', a number of thresholds, or numbers in [0, 1]; "
-            f"got '{thresholds}'.",
-            "thresholds",
-        )
+        wanted = "'exact', a number of thresholds, or numbers in [0, 1]"
+        raise checks.refusal("thresholds", wanted, thresholds, "'exact' is all of them.")
     if isinstance(thresholds, float) and 0 < thresholds < 1:
         raise InputError(
             f"`thresholds` must be 'exact', a number of thresholds, or a list of them; "
@@ -274,12 +272,14 @@ def check_thresholds(thresholds: Thresholds) -> FloatArray | None:
             "thresholds",
         )
     if not isinstance(thresholds, Iterable):
-        return np.linspace(0.0, 1.0, checks.integer("thresholds", thresholds, 2, _GRID))
+        return np.linspace(
+            0.0, 1.0, checks.integer("thresholds", thresholds, 2, _GRID, _MOST_THRESHOLDS)
+        )
     try:
         values: FloatArray = np.unique(np.asarray(list(thresholds), dtype=np.float64))
-    except (TypeError, ValueError):
-        raise InputError(
-            f"`thresholds` must be numbers in [0, 1]; got {thresholds}.", "thresholds"
+    except (TypeError, ValueError, OverflowError):
+        raise checks.refusal(
+            "thresholds", "numbers in [0, 1]", thresholds, "Or 'exact' for all of them."
         ) from None
     outside = values[~((values >= 0) & (values <= 1))]
     if outside.size or not values.size:

@@ -22,6 +22,7 @@ from dtstat.theory.survey import SurveyDesign, survey_design
 from dtstat.version import __version__
 
 _START = 200  # rows that simulation starts with, if nothing better is known
+_SUREST = 1 - 2.0**-53  # the largest chance below 1
 _CAUTIOUS = 0.5  # of the normal approximation, which is a bound
 
 
@@ -95,6 +96,7 @@ def plan(
     """
     find_measure(measure)
     accepted = checks.open_unit("error", error, "0.05 accepts one failure in twenty.")
+    exact = checks.flag("sharp", sharp, "False is the paper's form.")
     draws = checks.integer("n_draws", n_draws, 0, "2000 is the default; 0 for no simulation.")
     most = checks.integer("most_rows", most_rows, 10, "20000 is the default.")
     if design is None:
@@ -106,11 +108,11 @@ def plan(
     elif n_factors is not None:
         raise checks.refusal("n_factors", "left out with `design`", n_factors, "It has its own.")
     jobs, number = check_jobs(n_jobs), seed_number(seed)
-    expected = SurveyPlan(design, measure, accepted, bool(sharp), {}, number)
+    expected = SurveyPlan(design, measure, accepted, exact, {}, number)
     if not draws:
         return expected
     found = _simulate(expected, draws, most, jobs, progress)
-    return SurveyPlan(design, measure, accepted, bool(sharp), found, number)
+    return SurveyPlan(design, measure, accepted, exact, found, number)
 
 
 def _simulate(
@@ -126,7 +128,7 @@ def _simulate(
         rows = round(_CAUTIOUS * start) if start == start else _START
         found[target] = rows_for_recovery(
             recovers,
-            1 - expected.error,
+            min(1 - expected.error, _SUREST),
             rows,
             n_draws,
             int(np.random.SeedSequence([expected.seed, key]).generate_state(1, np.uint64)[0]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from typing import Annotated
@@ -35,6 +36,10 @@ app.add_typer(study)
 
 def main() -> None:
     """Run the command line; bad input ends with one sentence and exit status 2."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a letter shows another one; that is no reason to fail.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DTWarning)
         try:

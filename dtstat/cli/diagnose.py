@@ -12,7 +12,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_writable, plain, write_json
+from dtstat.cli.output import check_writable, plain, write_csv, write_json
 from dtstat.errors import InputError
 from dtstat.estimation.sem.syntax import measured_structure
 
@@ -141,7 +141,7 @@ def _write(
     file: str,
 ) -> None:
     if csv is not None:
-        result.tidy().to_csv(csv, index=False)
+        write_csv(result.tidy(), csv)
     if json_file is not None:
         call = {"command": "diagnose", "file": file, **asdict(result.fit.call)}
         audit = result.audit

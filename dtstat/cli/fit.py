@@ -14,7 +14,7 @@ import typer
 import dtstat
 from dtstat import checks
 from dtstat.cli import options
-from dtstat.cli.output import check_writable, plain, write_json
+from dtstat.cli.output import check_writable, plain, write_csv, write_json, write_text
 from dtstat.errors import InputError
 
 
@@ -195,17 +195,17 @@ class _Files:
     ) -> None:
         """Write what was asked for."""
         if self.csv is not None:
-            result.tidy().to_csv(self.csv, index=False)
+            write_csv(result.tidy(), self.csv)
         if self.candidates is not None:
-            result.candidates.to_csv(self.candidates, index=False)
+            write_csv(result.candidates, self.candidates)
         if self.scores is not None:
-            result.factor_scores(data).to_csv(self.scores, index=False)
+            write_csv(result.factor_scores(data), self.scores)
         if self.curves is not None:
-            result.response_curves().to_csv(self.curves, index=False)
+            write_csv(result.response_curves(), self.curves)
         if self.json is not None:
             write_json(self.json, call, _as_json(result))
         if self.lavaan is not None:
-            self.lavaan.write_text(result.to_lavaan() + "\n")
+            write_text(self.lavaan, result.to_lavaan() + "\n")
         if self.save is not None:
             result.save(self.save)
 

@@ -10,7 +10,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_writable, plain, write_json
+from dtstat.cli.output import check_writable, plain, write_csv, write_json
 
 
 def cfa(
@@ -69,7 +69,7 @@ def cfa(
     )
     typer.echo(repr(fit.factor_table() if factor_table else fit.summary()))
     if csv is not None:
-        fit.parameters.to_csv(csv, index=False)
+        write_csv(fit.parameters, csv)
     if json_file is not None:
         call = {
             "command": "cfa",

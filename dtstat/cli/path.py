@@ -12,7 +12,7 @@ import typer
 import dtstat
 from dtstat import checks
 from dtstat.cli import options
-from dtstat.cli.output import check_writable, write_json
+from dtstat.cli.output import check_writable, write_csv, write_json
 
 
 def path(
@@ -91,7 +91,7 @@ def path(
         typer.echo(repr(result.summary(max_rows=rows)))
         _print_structures(result, structures, by)
     if csv is not None:
-        result.to_frame().to_csv(csv, index=False)
+        write_csv(result.to_frame(), csv)
     if json_file is not None:
         call = {
             "command": "path",

@@ -10,7 +10,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_writable
+from dtstat.cli.output import check_writable, write_csv
 from dtstat.errors import InputError
 from dtstat.report import Table
 
@@ -102,7 +102,7 @@ def plan(
     )
     typer.echo(repr(result.summary()))
     if csv is not None:
-        result.curves().to_csv(csv, index=False)
+        write_csv(result.curves(), csv)
 
 
 def _by_margin(
@@ -130,7 +130,7 @@ def _by_margin(
     ]
     typer.echo(Table.from_frame(shown.rename(columns={"holds_for": "for"}), title, notes).to_text())
     if csv is not None:
-        frame.to_csv(csv, index=False)
+        write_csv(frame, csv)
 
 
 def _whole(number: float) -> int:

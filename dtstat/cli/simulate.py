@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import dtstat
-from dtstat.cli.output import check_writable
+from dtstat.cli.output import check_writable, write_csv
 
 
 def simulate(
@@ -57,5 +57,5 @@ def simulate(
         levels=levels,
         seed=seed,
     )
-    simulation.data.to_csv(out, index=False)
+    write_csv(simulation.data, out)
     typer.echo(f"{simulation}\nwritten to {out}\n{simulation.structure}")

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dtstat.errors import InputError
+from dtstat.errors import InputError, shortened, shown
 
 MAX_LISTED = 5
+LONGEST_NAME = 100  # characters of a name that a message prints
 
 
 def listed(names: Sequence[str]) -> str:
@@ -23,7 +24,7 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(list("abcdefg"))
     "'a', 'b', 'c', 'd', 'e' and 2 more"
     """
-    text = ", ".join(f"'{name}'" for name in names[:MAX_LISTED])
+    text = ", ".join(f"'{shortened(name, LONGEST_NAME)}'" for name in names[:MAX_LISTED])
     rest = len(names) - MAX_LISTED
     return f"{text} and {rest} more" if rest > 0 else text
 
@@ -48,6 +49,7 @@ def check_names(names: Sequence[str]) -> None:
             "Name the column or leave it out.",
             argument="data",
         )
+    check_writable_names(names, "data")
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise InputError(
@@ -55,6 +57,19 @@ def check_names(names: Sequence[str]) -> None:
             "Rename the columns (names are compared as text, so 1 and '1' are the same).",
             argument="data",
         )
+
+
+def check_writable_names(names: Sequence[str], argument: str) -> None:
+    """Refuse names that no file can hold: with lone surrogates, as bad decoding leaves them."""
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"names must be text that can be written; got {shown(name)}, which has half a "
+                "character. Read the file again with its right encoding, or rename the column.",
+                argument=argument,
+            ) from None
 
 
 def check_shape(n_rows: int, n_items: int) -> None:

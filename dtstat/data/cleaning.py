@@ -13,10 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
+from dtstat import checks
 from dtstat.data.columns import column_numbers, parse_cells, parse_number
 from dtstat.data.delimited import NA_TEXTS
 from dtstat.data.raw import Code
-from dtstat.errors import InputError, nearest
+from dtstat.errors import InputError, nearest, shown
 
 Codes = Code | Iterable[Code]
 MissingCodes = Codes | Mapping[str, Codes] | None
@@ -43,7 +44,7 @@ def choose_columns(names: Sequence[str], wanted: str | Iterable[str] | None) -> 
     """
     if wanted is None:
         return list(names)
-    patterns = [wanted] if isinstance(wanted, str) else [str(pattern) for pattern in wanted]
+    patterns = checks.texts("columns", wanted, 'Give names or patterns such as "q*".')
     chosen = dict.fromkeys(name for pattern in patterns for name in _matches(names, pattern))
     if not chosen:
         raise InputError(
@@ -111,8 +112,8 @@ def _clean_text(
     if not np.isnan(values).all():
         row = int(np.argmax(refused))
         raise InputError(
-            f"item '{item}' mixes numbers with text; got '{column.iloc[row]}' in row {row + 1}. "
-            "List the text in `missing_codes` if it means that the answer is missing, "
+            f"item '{item}' mixes numbers with text; got {shown(column.iloc[row])} in row "
+            f"{row + 1}. List the text in `missing_codes` if it means that the answer is missing, "
             "or leave the item out with `columns`.",
             argument="path",
         )
@@ -140,8 +141,8 @@ def _matches(names: Sequence[str], pattern: str) -> list[str]:
 
 
 def _code_set(codes: Codes) -> CodeSet:
-    if isinstance(codes, str) or not isinstance(codes, Iterable):
-        codes = [codes]
+    if isinstance(codes, str | bytes) or not isinstance(codes, Iterable) or checks.is_scalar(codes):
+        codes = [codes]  # type: ignore[list-item]
     given = list(codes)
     texts = frozenset(code.strip() for code in given if isinstance(code, str))
     numbers = [_code_number(code) for code in given]
@@ -153,9 +154,9 @@ def _code_number(code: Code) -> float | None:
         return parse_number(code)
     try:
         return float(code)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"`missing_codes` must hold numbers and text; got {code!r}. "
+            f"`missing_codes` must hold numbers and text; got {shown(code)}. "
             "For example missing_codes=[99, 'refused'].",
             argument="missing_codes",
         ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import numbers
 import re
 from decimal import Decimal
@@ -14,9 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
-from dtstat.errors import InputError
+from dtstat.errors import InputError, shown
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_LONGEST_NUMBER = 1_000  # characters; more digits than any number has, and long texts take long
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _DATES = (
     datetime.date,
@@ -55,6 +57,8 @@ def parse_number(text: str, decimal_comma: bool = False) -> float | None:
     (2.5, None, 2.5)
     """
     text = text.strip()
+    if len(text) > _LONGEST_NUMBER:
+        return None
     if decimal_comma and _DECIMAL_COMMA.fullmatch(text):
         text = text.replace(",", ".")
     return float(text) if _NUMBER.fullmatch(text) else None
@@ -127,13 +131,23 @@ def _cell_number(cell: Any, decimal_comma: bool) -> float | None:
         return parse_number(cell, decimal_comma)
     # Plain types first: the check against the abstract class is slow.
     if isinstance(cell, float | int | numbers.Real | Decimal | np.bool_):
-        return float(cell)
+        return _as_float(cell)
     return float("nan") if types.is_scalar(cell) and pd.isna(cell) else None
+
+
+def _as_float(number: Any) -> float | None:
+    """Return a number as a float, infinity (which is refused later) if it is too large for one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+    except ValueError:  # a signalling NaN of Decimal
+        return math.nan
 
 
 def _cell_refusal(cell: Any, row: int, item: str) -> InputError:
     if isinstance(cell, str):
-        return _refusal(f"item '{item}' holds text: '{cell}' in row {row}.")
+        return _refusal(f"item '{item}' holds text: {shown(cell)} in row {row}.")
     if isinstance(cell, _DATES):
         return _refusal(f"item '{item}' holds dates or times: {cell} in row {row}.")
     if isinstance(cell, complex):

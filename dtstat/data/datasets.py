@@ -10,7 +10,7 @@ from importlib import resources
 
 import pandas as pd
 
-from dtstat.errors import InputError, nearest
+from dtstat import checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,8 @@ def load_dataset(name: str) -> pd.DataFrame:
     >>> load_dataset("holzinger_swineford_9").shape
     (301, 9)
     """
-    if name not in DATASETS:
-        raise InputError(
-            f"`name` must be a data set of dtstat; got {name!r}. {nearest(str(name), DATASETS)}",
-            argument="name",
-        )
+    if not isinstance(name, str) or name not in DATASETS:
+        raise checks.unknown("name", "a data set of dtstat", name, DATASETS)
     file = resources.files("dtstat.data").joinpath("files", f"{name}.csv")
     with file.open("rb") as stream:
         return pd.read_csv(stream)

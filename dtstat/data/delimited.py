@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from dtstat.data import limits
 from dtstat.data.raw import RawTable, named_table
 from dtstat.errors import InputError
 
@@ -29,7 +30,7 @@ def read_delimited(path: Path) -> RawTable:
     In files separated by semicolons or tabs a comma inside a number is a decimal comma, as
     spreadsheets write it in much of Europe.
     """
-    text = _EXCEL_HINT.sub("", _decode(_read_bytes(path)))
+    text = _EXCEL_HINT.sub("", _one_line_end(_decode(_read_bytes(path))))
     if not text.strip():
         raise InputError(
             f"'{path.name}' is empty; got no header and no rows. Export the data again.",
@@ -41,8 +42,18 @@ def read_delimited(path: Path) -> RawTable:
 
 
 def _read_bytes(path: Path) -> bytes:
-    content = path.read_bytes()
-    return gzip.decompress(content) if path.suffix.lower() == ".gz" else content
+    if path.suffix.lower() != ".gz":
+        return path.read_bytes()
+    size = path.stat().st_size
+    with gzip.open(path) as stream:
+        content = stream.read(limits.allowed_bytes(size) + 1)
+    limits.check_unpacked(size, len(content))
+    return content
+
+
+def _one_line_end(text: str) -> str:
+    """Make every line end a newline: files put together by hand have several kinds."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _decode(content: bytes) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dtstat import checks
 from dtstat.data.checks import (
     check_finite,
     check_names,
@@ -21,6 +20,7 @@ from dtstat.data.checks import (
     items_phrase,
 )
 from dtstat.data.columns import column_numbers
+from dtstat.data.frames import as_frame
 from dtstat.data.kinds import (
     ItemKind,
     Kinds,
@@ -30,8 +30,7 @@ from dtstat.data.kinds import (
     observed_levels,
     resolve_kinds,
 )
-from dtstat.data.readers import read_survey
-from dtstat.errors import DataWarning, InputError, nearest
+from dtstat.errors import DataWarning, InputError, nearest, warn
 
 # Fewer rows than this count up by chance often enough to make the warning a nuisance.
 MIN_ROWS_OF_COUNTER = 10
@@ -89,7 +88,7 @@ class ItemData:
         InputError
             When a name is not an item of the data or is given twice.
         """
-        wanted = [names] if isinstance(names, str) else list(names)
+        wanted = checks.texts("names", names, "Name items of the data.")
         check_names(wanted)
         places = [self._place(name) for name in wanted]
         return ItemData(
@@ -139,9 +138,11 @@ def as_items(data: Any, kinds: Kinds = None) -> ItemData:
     Parameters
     ----------
     data : DataFrame, 2-d array, nested list, path or ItemData
-        One row per person, one column per item. Array columns are named x1, x2, ...; a path is
-        read with :func:`dtstat.data.read_survey`; an ItemData is not checked again. Text columns
-        are accepted when every answer is a number, ordered categoricals become level codes.
+        One row per person, one column per item; a DataFrame of pandas, or of any library that
+        hands its tables over by the Arrow or the DataFrame protocol, as polars does. Array
+        columns are named x1, x2, ...; a path is read with :func:`dtstat.data.read_survey`; an
+        ItemData is not checked again. Text columns are accepted when every answer is a number,
+        ordered categoricals become level codes.
     kinds : {"binary", "ordinal", "continuous"} or dict, optional
         Kind of all items, or of the items named in a dict. Items not named are detected: two
         distinct values are binary; an ordered categorical, or at most ten distinct values that
@@ -174,7 +175,7 @@ def as_items(data: Any, kinds: Kinds = None) -> ItemData:
     """
     if isinstance(data, ItemData):
         return _with_kinds(data, kinds)
-    frame = _as_frame(data)
+    frame = as_frame(data)
     names = tuple(str(name) for name in frame.columns)
     check_names(names)
     check_shape(*frame.shape)
@@ -209,7 +210,7 @@ def _without_r_missing(values: NDArray[np.float64], names: tuple[str, ...]) -> N
     if not missing.any():
         return values
     affected = [name for name, m in zip(names, missing.any(axis=0), strict=True) if m]
-    warnings.warn(
+    warn(
         f"{items_phrase(affected)} held {R_MISSING_INTEGER}, R's NA for whole numbers; taken as "
         "missing. In R, convert with as.numeric() before passing data to Python.",
         DataWarning,
@@ -250,40 +251,6 @@ def _with_kinds(items: ItemData, kinds: Kinds) -> ItemData:
     return changed
 
 
-def _as_frame(data: Any) -> pd.DataFrame:
-    if isinstance(data, pd.DataFrame):
-        return data
-    if isinstance(data, str | os.PathLike):
-        return read_survey(data)
-    if isinstance(data, np.ndarray):
-        return _array_frame(data)
-    if isinstance(data, list | tuple):
-        # Objects, so that numpy neither turns numbers beside text into text nor None into an error.
-        return _array_frame(np.asarray(data, dtype=object))
-    advice = " Pass a DataFrame with several items." if isinstance(data, pd.Series) else ""
-    raise InputError(
-        "`data` must be a DataFrame, a 2-d array or a path to a file; "
-        f"got {type(data).__name__}.{advice}",
-        argument="data",
-    )
-
-
-def _array_frame(array: NDArray[Any]) -> pd.DataFrame:
-    if array.ndim == 1 and any(isinstance(row, list | tuple) for row in array):
-        raise InputError(
-            "the rows of `data` must be equally long; got rows of different lengths. "
-            "Use NaN for missing answers.",
-            argument="data",
-        )
-    if array.ndim != 2:
-        raise InputError(
-            f"an array of answers must have 2 dimensions; got {array.ndim}. "
-            "Put people in rows and items in columns.",
-            argument="data",
-        )
-    return pd.DataFrame(array, columns=[f"x{k + 1}" for k in range(array.shape[1])])
-
-
 def _warn_of_counters(items: ItemData) -> None:
     if items.n_rows < MIN_ROWS_OF_COUNTER:
         return
@@ -291,7 +258,7 @@ def _warn_of_counters(items: ItemData) -> None:
         whole = (items.values[0] % 1 == 0) & (np.diff(items.values, axis=0) == 1).all(axis=0)
     for k in np.flatnonzero(whole):
         first, last = int(items.values[0, k]), int(items.values[-1, k])
-        warnings.warn(
+        warn(
             f"item '{items.names[k]}' counts the rows {first} to {last}; "
             "leave it out unless it is an answer.",
             DataWarning,

@@ -18,6 +18,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dtstat import checks
 from dtstat.errors import InputError, nearest
 
 ItemKind = Literal["binary", "ordinal", "continuous"]
@@ -105,10 +106,7 @@ def _check_known_items(kinds: Mapping[str, ItemKind], names: Sequence[str]) -> N
 
 
 def _known_kind(kind: str) -> ItemKind:
-    if kind not in KNOWN_KINDS:
-        raise InputError(
-            "`kinds` must be 'binary', 'ordinal' or 'continuous'; "
-            f"got {kind!r}. {nearest(str(kind), KNOWN_KINDS)}",
-            argument="kinds",
-        )
+    if not isinstance(kind, str) or kind not in KNOWN_KINDS:
+        wanted = "'binary', 'ordinal' or 'continuous'"
+        raise checks.unknown("kinds", wanted, kind, KNOWN_KINDS)
     return KNOWN_KINDS[kind]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from pandas.api import types
 
 from dtstat.data.checks import check_names, items_phrase
 from dtstat.data.raw import Code, RawTable, ValueLabels, require
-from dtstat.errors import DataWarning
+from dtstat.errors import DataWarning, warn
 
 # Codes that survey houses use for missing answers.
 USUAL_MISSING_CODES = frozenset({-999, -99, -9, -1, 97, 98, 99, 997, 998, 999})
@@ -64,7 +63,7 @@ def warn_of_missing_codes(frame: pd.DataFrame, labels: ValueLabels) -> None:
         for code, label in _suspects(frame[item], labels.get(item, {})):
             holders.setdefault((code, label), []).append(item)
     for (code, label), items in holders.items():
-        warnings.warn(
+        warn(
             f"{items_phrase(items)}: code {code:g} is labelled '{label}' but not declared missing; "
             f"pass missing_codes=[{code:g}] if it is not an answer.",
             DataWarning,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
+from dtstat.data import limits
 from dtstat.data.checks import check_names
 from dtstat.data.cleaning import (
     CodeSet,
@@ -21,7 +23,7 @@ from dtstat.data.cleaning import (
 from dtstat.data.delimited import read_delimited
 from dtstat.data.labelled import read_spss, read_stata, warn_of_missing_codes
 from dtstat.data.raw import RawTable, ValueLabels, named_table, require
-from dtstat.errors import DTError, InputError, nearest
+from dtstat.errors import DTError, InputError, nearest, shown
 
 
 def read_survey(
@@ -107,6 +109,10 @@ class _Format(NamedTuple):
 
 def _read_excel(path: Path) -> RawTable:
     require("openpyxl", "Reading .xlsx files")
+    with zipfile.ZipFile(path) as archive:
+        limits.check_unpacked(
+            path.stat().st_size, sum(member.file_size for member in archive.infolist())
+        )
     with warnings.catch_warnings():
         # openpyxl warns of styles and drop-down lists it does not keep; answers are unaffected.
         warnings.simplefilter("ignore")
@@ -171,6 +177,7 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
             argument="path",
         )
     file = Path(path)
+    _check_name(file)
     if file.is_dir():
         raise InputError(
             f"`path` must be a file; got the folder '{file}'. Name a file in it.", argument="path"
@@ -188,6 +195,21 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
             f"'{file.name}' is empty; got 0 bytes. Export the data again.", argument="path"
         )
     return file
+
+
+def _check_name(file: Path) -> None:
+    """Refuse a name that the system cannot even look up."""
+    try:
+        file.stat()
+    except FileNotFoundError:
+        return  # told later, with a suggestion
+    except (OSError, ValueError) as error:  # too long, a null byte, no permission, no text
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(
+            f"`path` must be a file that exists; got {shown(str(file))}: {why}. Check name and "
+            "folder.",
+            argument="path",
+        ) from None
 
 
 def _not_found(file: Path) -> InputError:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dtstat.arrays import FloatArray
-from dtstat.dependence.moment import near_one
+from dtstat.dependence.moment import moderate
 from dtstat.progress import Progress, track
 
 SingleArray = npt.NDArray[np.float32]
@@ -47,7 +47,7 @@ def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: st
     Cost: between n²/2 (many items) and n² (few) multiplications a pair, as matrix products in
     single precision whose sums are added up in double precision.
     """
-    X = near_one(X)
+    X = moderate(X)
     Z = ((X - X.mean(axis=0)) / X.std(axis=0)).T.astype(np.float32)
     p, n = Z.shape
     rows = max(1, min(n, _CHUNK_BYTES // (4 * n * p)))

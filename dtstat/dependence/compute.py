@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
 
+from dtstat import checks
 from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data import ItemData, check_usable
 from dtstat.dependence.matrix import DependenceMatrix, check_pairs
+from dtstat.dependence.moment import moderate
 from dtstat.dependence.pairs import symmetric_matrix
 from dtstat.dependence.registry import Measure, find_measure
-from dtstat.errors import DataWarning, InputError, warn
+from dtstat.errors import DataWarning, DTError, InputError, warn
 from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 
@@ -69,10 +72,9 @@ def _warn_of_twins(R: FloatArray, counts: int | IntArray, names: Sequence[str]) 
 
 
 def _without_gaps(items: ItemData, missing: str) -> ItemData:
-    if missing not in get_args(Missing):
-        raise InputError(
-            f"`missing` must be 'pairwise', 'listwise' or 'error'; got '{missing}'.", "missing"
-        )
+    if not isinstance(missing, str) or missing not in get_args(Missing):
+        advice = "Rows with gaps are used where they can be, left out, or refused."
+        raise checks.refusal("missing", "'pairwise', 'listwise' or 'error'", missing, advice)
     if missing == "pairwise" or not items.has_missing:
         return items
     if missing == "error":
@@ -133,9 +135,20 @@ def _compute(
     if callable(measure):
         return _by_function(items, measure, progress), getattr(measure, "__name__", "function")
     known = find_measure(measure)
+    items = _of_moderate_size(items)
     if items.has_missing and not known.allows_missing:
         return _with_gaps(items, known, n_jobs, progress), known.name
     return known.compute(items, n_jobs, progress), known.name
+
+
+def _of_moderate_size(items: ItemData) -> ItemData:
+    """Bring very large and very small answers to where their squares can be computed.
+
+    Columns are multiplied by powers of two, which changes no digit; no measure here depends on
+    the scale of an item.
+    """
+    scaled = moderate(items.values)
+    return items if scaled is items.values else replace(items, values=scaled)
 
 
 def _by_function(items: ItemData, function: PairFunction, progress: Progress) -> FloatArray:
@@ -143,13 +156,21 @@ def _by_function(items: ItemData, function: PairFunction, progress: Progress) ->
 
     def fill(i: int, j: int) -> float:
         rows = ~np.isnan(X[:, i] + X[:, j])
-        value = function(X[rows, i], X[rows, j])
+        pair = f"'{items.names[i]}' and '{items.names[j]}'"
+        try:
+            value = function(X[rows, i], X[rows, j])
+        except DTError:
+            raise
+        except Exception as error:  # whatever the user's function does
+            why = f"{type(error).__name__}: {error}"
+            raise InputError(
+                f"`measure` failed for {pair} with {why}. It must take two columns.", "measure"
+            ) from error
         try:
             return float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(
-                f"`measure` must return a number; got {type(value).__name__} for "
-                f"'{items.names[i]}' and '{items.names[j]}'.",
+                f"`measure` must return a number; got {type(value).__name__} for {pair}.",
                 "measure",
             ) from None
 

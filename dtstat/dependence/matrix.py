@@ -11,6 +11,7 @@ import pandas as pd
 
 from dtstat import checks
 from dtstat.arrays import FloatArray, IntArray
+from dtstat.data.checks import check_writable_names
 from dtstat.errors import InputError, nearest
 
 _ROUNDING = 1e-6  # asymmetry, and excess over 1, that printed or computed matrices may have
@@ -42,7 +43,7 @@ class DependenceMatrix:
 
     def __post_init__(self) -> None:
         # Exactly symmetric: a last bit that differs would make an edge one-sided at that threshold.
-        values = (self.values + self.values.T) / 2
+        values = self.values / 2 + self.values.T / 2
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
         if self.pairwise_n is not None:
@@ -88,6 +89,8 @@ class DependenceMatrix:
         named = _item_names(names, len(R))
         R = _symmetric(_both_triangles(R), named)
         _check_entries(R, named)
+        if not isinstance(measure, str):
+            raise checks.refusal("measure", "a name", measure, "Any will do.")
         return cls(R, named, str(measure), _rows(n_obs))
 
     @property
@@ -108,6 +111,7 @@ class DependenceMatrix:
         InputError
             If a name is not an item of the matrix.
         """
+        names = checks.texts("names", names, "Name items of the matrix.")
         for name in names:
             if name not in self.names:
                 raise InputError(
@@ -142,8 +146,10 @@ def check_pairs(bad: npt.NDArray[np.bool_], names: Sequence[str], problem: str) 
 
 def _square(matrix: npt.ArrayLike | pd.DataFrame) -> FloatArray:
     try:
-        R = np.array(matrix, dtype=float)
-    except (TypeError, ValueError):
+        if np.iscomplexobj(matrix):
+            raise TypeError
+        R = np.array(np.ma.filled(matrix, np.nan), dtype=float)
+    except (TypeError, ValueError, OverflowError):
         raise InputError("`matrix` must hold numbers only.", "matrix") from None
     if R.ndim != 2 or R.shape[0] != R.shape[1]:
         raise InputError(
@@ -157,12 +163,16 @@ def _square(matrix: npt.ArrayLike | pd.DataFrame) -> FloatArray:
 
 
 def _item_names(names: Sequence[str] | None, p: int) -> tuple[str, ...]:
-    named = tuple(map(str, names)) if names is not None else tuple(f"x{i + 1}" for i in range(p))
+    if names is None:
+        return tuple(f"x{i + 1}" for i in range(p))
+    letters = list(names) if isinstance(names, str) else names  # "abc" names three items
+    named = tuple(checks.texts("names", letters, "Give one for each item."))
     if len(named) != p:
         raise InputError(f"`names` must have {p} names; got {len(named)}.", "names")
     if len(set(named)) != p:
         twice = next(name for name in named if named.count(name) > 1)
         raise InputError(f"`names` must be distinct; '{twice}' occurs twice.", "names")
+    check_writable_names(named, "names")
     return named
 
 
@@ -177,10 +187,10 @@ def _both_triangles(R: FloatArray) -> FloatArray:
 
 
 def _symmetric(R: FloatArray, names: Sequence[str]) -> FloatArray:
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         differ = np.abs(R - R.T) > _ROUNDING
     check_pairs(differ, names, "`matrix` must be symmetric; the two entries of {} differ.")
-    return (R + R.T) / 2
+    return R / 2 + R.T / 2
 
 
 def _check_entries(R: FloatArray, names: Sequence[str]) -> None:

@@ -13,8 +13,8 @@ from dtstat.execution.parallel import Jobs, run
 
 # Variance of a standardised item in a pair's common rows below which rounding may have eaten its
 # digits: either it does not vary there, or its variance comes from rows the pair does not have.
+_LARGE = 1e100  # sums of squares of a million such numbers are far from overflow
 _DOUBTFUL = 1e-6
-_FAR = 1e100  # largest size of values, or its inverse, beyond which their squares may be no numbers
 
 
 def pearson(X: FloatArray, n_jobs: Jobs = None) -> FloatArray:
@@ -72,16 +72,24 @@ def _by_blocks(W: FloatArray, n_jobs: Jobs) -> FloatArray:
     return R
 
 
-def near_one(X: FloatArray) -> FloatArray:
-    """Columns times powers of two, which lose nothing, where their squares are out of reach."""
-    largest = np.nanmax(np.abs(X), axis=0)
-    far = (largest > _FAR) | (largest < 1 / _FAR)
-    return np.ldexp(X, np.where(far, -np.frexp(largest)[1], 0)) if far.any() else X
+def moderate(X: FloatArray) -> FloatArray:
+    """Multiply columns of extreme size by powers of two, so that their squares are numbers.
+
+    Returns ``X`` itself if no column needs it.
+    """
+    with np.errstate(invalid="ignore"):
+        size = np.nanmax(np.abs(X), axis=0) if len(X) else np.ones(X.shape[1])
+    extreme = (size > _LARGE) | ((size < 1 / _LARGE) & (size > 0))
+    if not extreme.any():
+        return X
+    _, exponent = np.frexp(np.where(extreme, size, 0.5))
+    scaled: FloatArray = np.ldexp(X, -exponent)
+    return scaled
 
 
 def _standardised(X: FloatArray) -> FloatArray:
     """Columns with mean 0 and variance 1 over what is observed; NaN if constant, 0 if missing."""
-    X = near_one(X)
+    X = moderate(X)
     Z: FloatArray = X - np.nanmean(X, axis=0)
     deviation = np.sqrt(np.nanmean(Z**2, axis=0))
     deviation[np.nanmin(X, axis=0) == np.nanmax(X, axis=0)] = np.nan

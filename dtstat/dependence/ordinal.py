@@ -23,7 +23,7 @@ from dtstat.dependence.bivariate_normal import (
     serial_correlation,
     table_correlation,
 )
-from dtstat.dependence.moment import near_one, pearson
+from dtstat.dependence.moment import moderate, pearson
 from dtstat.dependence.pairs import run_blocks
 from dtstat.errors import InputError
 from dtstat.execution.parallel import Jobs
@@ -192,7 +192,7 @@ def _standardise(column: FloatArray) -> FloatArray:
     observed = ~np.isnan(column)
     if not observed.any():
         return column.copy()
-    column = near_one(column)
+    column = moderate(column)
     centred = column - np.mean(column[observed])
     sd = np.sqrt(np.mean(centred[observed] ** 2))
     varies = sd > _NO_VARIANCE * np.max(np.abs(column[observed]))

@@ -8,6 +8,7 @@ from typing import Literal
 
 import pandas as pd
 
+from dtstat import checks
 from dtstat.arrays import FloatArray
 from dtstat.data import ItemData
 from dtstat.dependence.distance import distance_correlation
@@ -18,7 +19,7 @@ from dtstat.dependence.moment import pearson
 from dtstat.dependence.ordinal import latent_correlation_matrix
 from dtstat.dependence.rank import spearman
 from dtstat.dependence.xi import xi_correlation
-from dtstat.errors import InputError, nearest
+from dtstat.errors import InputError
 from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 
@@ -141,12 +142,9 @@ REGISTRY = {measure.name: measure for measure in _MEASURES}
 
 def find_measure(name: str) -> Measure:
     """Look a measure up by name; suggest the nearest when it is not known."""
-    if name not in REGISTRY:
-        raise InputError(
-            f"`measure` must be one of dtstat.measures() or a function of two columns; "
-            f"got '{name}'. {nearest(str(name), REGISTRY)}",
-            "measure",
-        )
+    if not isinstance(name, str) or name not in REGISTRY:
+        wanted = "one of dtstat.measures() or a function of two columns"
+        raise checks.unknown("measure", wanted, name, REGISTRY)
     return REGISTRY[name]
 
 

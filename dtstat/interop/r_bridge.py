@@ -18,7 +18,7 @@ from typing import Any
 
 from joblib import parallel_config
 
-from dtstat.errors import DTError, DTWarning
+from dtstat.errors import DTError, DTWarning, InputError, nearest
 from dtstat.interop.bridge.functions import FUNCTIONS
 from dtstat.interop.bridge.wire import Wire, decode, encode
 from dtstat.version import __version__
@@ -76,13 +76,28 @@ def call(name: str, arguments: Mapping[str, Any], progress: Any = None) -> dict[
 
 
 def _run(name: str, arguments: Mapping[str, Any], progress: Any) -> Wire:
-    function = FUNCTIONS[name]
-    decoded = {key: decode(value) for key, value in arguments.items()}
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise InputError(f"There is no function '{name}'. {nearest(name, FUNCTIONS)}")
+    decoded = {key: _decoded(key, value) for key, value in arguments.items()}
     if progress is not None:
         decoded["progress"] = _on_main_thread(progress)
     # Worker processes would outlive R; threads share the data, and kernels release the lock.
     with parallel_config(backend="threading"):
         return encode(function(**decoded))
+
+
+def _decoded(name: str, value: Any) -> Any:
+    try:
+        return decode(value)
+    except DTError:
+        raise
+    except Exception as error:  # whatever a part that is missing or cut leads to
+        raise InputError(
+            f"`{name}` did not arrive as R sends values ({type(error).__name__}: {error}). Are the "
+            "R package and the Python package of the same version?",
+            name,
+        ) from error
 
 
 def _on_main_thread(progress: Callable[[int, int], Any]) -> Callable[[int, int], None]:

@@ -199,6 +199,7 @@ class CFAFit:
                 "Modification indices need a likelihood; this model was fitted by dwls. Look at "
                 "residuals() instead."
             )
+        sort = checks.flag("sort", sort, "True puts the largest first.")
         floor = checks.finite("minimum", minimum, "It is a value of chi-square, as 3.84.")
         table = modification_indices(self.estimate)
         table = table[table["mi"] >= floor]
@@ -277,15 +278,18 @@ class CFAFit:
         rsquare, modindices
             Whether to add explained variances, and modification indices.
         """
+        given = {"fit_measures": fit_measures, "standardized": standardized, "ci": ci}
+        given |= {"rsquare": rsquare, "modindices": modindices}
+        on = {name: checks.flag(name, value, "True shows it.") for name, value in given.items()}
         return model_summary(
             self.estimate,
             self.call.version,
             self.warnings,
-            full=fit_measures,
-            standardized=standardized,
-            ci=ci,
-            r_squared=self.r_squared if rsquare else None,
-            indices=self.modification_indices() if modindices else None,
+            full=on["fit_measures"],
+            standardized=on["standardized"],
+            ci=on["ci"],
+            r_squared=self.r_squared if on["rsquare"] else None,
+            indices=self.modification_indices() if on["modindices"] else None,
         )
 
     def factor_table(self, cutoff: float = 0.3, sort: bool = True) -> FactorTable:
@@ -309,7 +313,8 @@ class CFAFit:
             raise InputError("The model has no factors, so there are no loadings to show.")
         phi = self.factor_correlations.loc[factors, factors]
         smallest = checks.unit_interval("cutoff", cutoff, _CUTOFF)
-        return factor_table(loadings, phi, self.uniquenesses, smallest, sort, (repr(self),))
+        by_factor = checks.flag("sort", sort, "True groups items by factor.")
+        return factor_table(loadings, phi, self.uniquenesses, smallest, by_factor, (repr(self),))
 
     def tidy(self) -> pd.DataFrame:
         """One row a parameter, with the column names of R's broom."""

@@ -48,7 +48,7 @@ def names(argument: str, given: str | Iterable[str] | None, known: Iterable[str]
     known = list(known)
     if given is None:
         return known
-    listed = [given] if isinstance(given, str) else list(given)
+    listed = checks.texts(argument, given, "Leave it out to draw all.")
     for name in listed:
         checks.choice(argument, name, known)
     if not listed:

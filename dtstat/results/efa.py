@@ -14,7 +14,7 @@ from dtstat import checks
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.data import ItemData
 from dtstat.dependence import DependenceMatrix, dependence_matrix
-from dtstat.errors import DataWarning, warn
+from dtstat.errors import DataWarning, EstimationError, warn
 from dtstat.estimation.efa.estimate import Extraction, FitIndices, extract, fit_indices
 from dtstat.estimation.efa.rotation import OBLIQUE, Rotation, complexity, rotate, strongest_first
 from dtstat.report import Summary, Table
@@ -167,9 +167,12 @@ class EFAFit:
         digits
             Decimals of the loadings.
         """
+        least = checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
+        digits = checks.integer("digits", digits, 0, "2 is usual.", at_most=15)
+        sort = checks.flag("sort", sort, "True groups items by factor.")
         shown = self.variance if self.n_factors > 1 else self.variance.iloc[:2]
         tables = [
-            self._loading_table(sort, cutoff, digits),
+            self._loading_table(sort, least, digits),
             number_table("Variance explained", shown, digits),
         ]
         if self.rotation in OBLIQUE and self.n_factors > 1:
@@ -257,6 +260,16 @@ class EFAFit:
         return "\n".join(self._head())
 
 
+def _rotated(loadings: FloatArray, rotation: str) -> Rotation:
+    try:
+        return rotate(loadings, rotation)
+    except np.linalg.LinAlgError:
+        raise EstimationError(
+            f"The {loadings.shape[1]} factors cannot be rotated: the correlations hold fewer, so "
+            "that one is made of the others. Ask for fewer factors, or use rotation='none'."
+        ) from None
+
+
 def fit_efa(
     data: DependenceMatrix | ItemData,
     n_factors: int,
@@ -284,6 +297,8 @@ def fit_efa(
     ------
     InputError
         If an argument is impossible, or ML meets a matrix that is not positive definite.
+    EstimationError
+        If the correlations hold fewer factors, so that these cannot be rotated.
 
     Warns
     -----
@@ -293,7 +308,7 @@ def fit_efa(
     """
     matrix, n = correlations(data, n_obs)
     extraction = extract(matrix.values, n_factors, method)
-    rotated = rotate(extraction.loadings, rotation)
+    rotated = _rotated(extraction.loadings, rotation)
     rows_of_pairs = matrix.pairwise_n if n_obs is None else None
     indices = fit_indices(matrix.values, extraction, n, rows_of_pairs)
     notes = tuple(_warned(matrix, extraction, rotated, indices.df))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -118,6 +118,7 @@ def check_call(call: FitCall) -> None:
     checks.choice("criterion", call.criterion, CRITERIA)
     checks.choice("uncovered", call.uncovered, UNCOVERED)
     checks.choice("misfit", call.misfit, MISFIT)
+    checks.choice("missing", call.missing, get_args(Missing))
 
 
 def fit_items(items: ItemData, call: FitCall, work: Work) -> DTFit:

@@ -37,7 +37,8 @@ class ParallelAnalysis(ParallelEigenvalues):
 
     def summary(self, max_rows: int = 10) -> Summary:
         """Head lines and the ``max_rows`` largest eigenvalues."""
-        frame = self.to_frame().head(max_rows)
+        rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
+        frame = self.to_frame().head(rows)
         frame.columns = [name.replace("_", " ") for name in frame.columns]
         return Summary(tuple(repr(self).splitlines()), (number_table("Eigenvalues", frame, 3),))
 

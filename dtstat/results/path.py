@@ -99,6 +99,7 @@ class SolutionPath:
         max_rows
             Rows a table; what is left out is said below it.
         """
+        max_rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
         if not self.candidates:
             return Summary((*self._head(), self._explain_nothing()), ())
         return Summary(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dtstat.arrays import FloatArray
-from dtstat.data import ItemData, as_items, read_survey
+from dtstat.data import ItemData, as_frame, has_names
+from dtstat.data.checks import check_finite
 from dtstat.data.columns import column_numbers
 from dtstat.errors import InputError, nearest
 
@@ -29,13 +30,10 @@ def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArr
     InputError
         If an item is missing, or an array has another number of columns.
     """
-    if isinstance(data, str | os.PathLike):
-        data = read_survey(data)
-    if isinstance(data, ItemData):
-        data = data.to_frame()
-    if not isinstance(data, pd.DataFrame):
-        return _of_array(np.asarray(data, dtype=float), len(names))
-    known = [str(column) for column in data.columns]
+    frame = data.to_frame() if isinstance(data, ItemData) else as_frame(data)
+    if not has_names(data):
+        return frame.index, _answers(_with_names(frame, names), range(len(names)), names)
+    known = [str(column) for column in frame.columns]
     absent = [name for name in names if name not in known]
     if len(absent) > 1:
         raise InputError(
@@ -49,21 +47,28 @@ def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArr
             + nearest(absent[0], known),
             "data",
         )
-    columns = [column_numbers(data.iloc[:, known.index(name)], name).values for name in names]
-    return data.index, np.column_stack(columns)
+    return frame.index, _answers(frame, [known.index(name) for name in names], names)
 
 
-def _of_array(values: FloatArray, p: int) -> tuple[pd.Index, FloatArray]:
-    if values.ndim != 2 or values.shape[1] != p:
+def _answers(frame: pd.DataFrame, places: Iterable[int], names: tuple[str, ...]) -> FloatArray:
+    named = zip(places, names, strict=True)
+    columns = [column_numbers(frame.iloc[:, place], name).values for place, name in named]
+    values = np.column_stack(columns)
+    check_finite(values, names)
+    return values
+
+
+def _with_names(frame: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
+    if frame.shape[1] != len(names):
         raise InputError(
-            f"An array to score must have {p} columns, one an item in the order fitted; got shape "
-            f"{values.shape}.",
+            f"An array to score must have {len(names)} columns, one an item in the order fitted; "
+            f"got shape {frame.shape}.",
             "data",
         )
-    return pd.RangeIndex(len(values)), values
+    return frame.set_axis(list(names), axis=1)
 
 
 def with_scores(data: Any, scores: pd.DataFrame) -> pd.DataFrame:
     """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
-    frame = data if isinstance(data, pd.DataFrame) else as_items(data).to_frame()
+    frame = data.to_frame() if isinstance(data, ItemData) else as_frame(data)
     return frame.assign(**{f".fs_{name}": scores[name].to_numpy() for name in scores})

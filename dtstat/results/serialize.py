@@ -4,19 +4,17 @@
     a0.npy, ...     the arrays that the JSON text refers to
 
 A class takes part after ``register(class)``; it must be a dataclass whose constructor takes its
-fields by name. Nothing else can be built from a file, so that a foreign one can do no harm.
+fields by name. Nothing else can be built from a file, so that a foreign one can do no harm: what
+an archive may unpack to is limited (:mod:`dtstat.results.archive`), and fields are checked before
+an object is made of them (:mod:`dtstat.results.conform`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import math
 import os
-import zipfile
-import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,13 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dtstat import checks
-from dtstat.errors import DTError, InputError
+from dtstat.data.limits import TooLargeError
+from dtstat.errors import InputError, shown
+from dtstat.results.archive import (
+    ReadArray,
+    check_size,
+    read_archive,
+    write_archive,
+)
+from dtstat.results.conform import check_shapes, check_types
 
 FORMAT = "dtstat result"
 FORMAT_VERSION = 1
 
-_METADATA = "metadata.json"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same result gives the same bytes on any day
 _CLASSES: dict[str, type[Any]] = {}
 _Class = TypeVar("_Class", bound=type[Any])
 
@@ -52,7 +56,7 @@ def to_bytes(result: object, compressed: bool = True) -> bytes:
         "format_version": FORMAT_VERSION,
         "result": _encode(result, arrays),
     }
-    return _archive(json.dumps(metadata, allow_nan=False), arrays, compressed)
+    return write_archive(json.dumps(metadata, allow_nan=False), arrays, compressed)
 
 
 def save(result: object, path: str | os.PathLike[str]) -> None:
@@ -63,12 +67,14 @@ def save(result: object, path: str | os.PathLike[str]) -> None:
     InputError
         If the file cannot be written.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise checks.refusal("path", "the name of a file", path, 'Such as "fit.dtstat".')
     content = to_bytes(result)
     try:
         Path(path).write_bytes(content)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         raise InputError(
-            f"Cannot write '{os.fspath(path)}': {error.strerror or error}. "
+            f"Cannot write {shown(os.fspath(path))}: {_reason(error)}. "
             "Name a file in a folder that exists and can be written to.",
             "path",
         ) from None
@@ -102,59 +108,71 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     if not isinstance(path, str | os.PathLike):
         raise checks.refusal("path", "the name of a file", path, "See the method save().")
-    shown = os.fspath(path)
+    name = os.fspath(path)
     try:
+        check_size(Path(path).stat().st_size)
         content = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"Cannot read '{shown}': {error.strerror or error}.", "path") from None
-    return from_bytes(content, shown)
+    except TooLargeError as error:
+        raise _too_large(name, error) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"Cannot read {shown(name)}: {_reason(error)}.", "path") from None
+    return from_bytes(content, name)
 
 
-def from_bytes(content: bytes, shown: str) -> Any:
-    """Read a result from the content of a file; ``shown`` is what messages call that."""
-    metadata, read = _open(content, shown)
+def from_bytes(content: bytes, name: str) -> Any:
+    """Read a result from the content of a file; ``name`` is what messages call that."""
+    metadata, read = _open(content, name)
     version = metadata.get("format_version")
-    if not isinstance(version, int) or version > FORMAT_VERSION:
+    if not isinstance(version, int) or not 1 <= version <= FORMAT_VERSION:
         raise InputError(
-            f"'{shown}' has format version {version}, this dtstat reads versions up to "
+            f"{shown(name)} has format version {shown(version)}, this dtstat reads versions up to "
             f"{FORMAT_VERSION}. Update dtstat to read it.",
             "path",
         )
     try:
-        return _decode(metadata["result"], read)
-    except (DTError, KeyError, TypeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        result = _decode(metadata["result"], read)
+    except Exception as error:  # whatever a class says to what it cannot be made of
         raise InputError(
-            f"'{shown}' is damaged, or was saved by another version of dtstat ({error}). "
-            "Fit the model again.",
+            f"{shown(name)} is damaged, or was saved by another version of dtstat "
+            f"({type(error).__name__}: {error}). Fit the model again.",
             "path",
         ) from None
+    if _CLASSES.get(type(result).__name__) is not type(result):
+        raise InputError(
+            f"{shown(name)} holds no result but a {type(result).__name__}. Give a file written by "
+            "a result's save().",
+            "path",
+        )
+    return result
 
 
-def _archive(text: str, arrays: list[NDArray[Any]], compressed: bool) -> bytes:
-    buffer = io.BytesIO()
-    write = np.savez_compressed if compressed else np.savez
-    write(buffer, allow_pickle=False, **{f"a{k}": a for k, a in enumerate(arrays)})
-    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
-        member = zipfile.ZipInfo(_METADATA, _EPOCH)
-        archive.writestr(member, text, zipfile.ZIP_DEFLATED)
-    return buffer.getvalue()
+def _reason(error: OSError | ValueError) -> str:
+    return str(error.strerror or error) if isinstance(error, OSError) else str(error)
 
 
-def _open(content: bytes, shown: str) -> tuple[dict[str, Any], Callable[[str], NDArray[Any]]]:
+def _too_large(name: str, error: TooLargeError) -> InputError:
+    return InputError(
+        f"{shown(name)} is too large to be a result: {error}. Do not open it unless it is yours.",
+        "path",
+    )
+
+
+def _open(content: bytes, name: str) -> tuple[dict[str, Any], ReadArray]:
     """Metadata of an archive, and a function that reads its arrays."""
     foreign = InputError(
-        f"'{shown}' was not saved by dtstat. Give a file written by a result's save().", "path"
+        f"{shown(name)} was not saved by dtstat. Give a file written by a result's save().", "path"
     )
     try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
-        metadata = json.loads(archive.read(_METADATA))
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError):
+        metadata, unpack = read_archive(content)
+    except TooLargeError as error:
+        raise _too_large(name, error) from None
+    except Exception:  # of zipfile, zlib or json: each has several for a damaged file
         raise foreign from None
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise foreign
 
-    def read(name: str) -> NDArray[Any]:
-        array = np.lib.format.read_array(io.BytesIO(archive.read(f"{name}.npy")))
+    def read(array_name: str) -> NDArray[Any]:
+        array = unpack(array_name)
         array.setflags(write=False)
         return array
 
@@ -192,14 +210,18 @@ def _encode_object(value: object, arrays: list[NDArray[Any]]) -> dict[str, Any]:
     }
 
 
-def _decode(value: Any, read: Callable[[str], NDArray[Any]]) -> Any:
+def _decode(value: Any, read: ReadArray) -> Any:
     if isinstance(value, list):
         return [_decode(entry, read) for entry in value]
     if not isinstance(value, dict):
         return value
     if "$class" in value:
         cls = _CLASSES[value["$class"]]
-        return cls(**{name: _decode(entry, read) for name, entry in value["fields"].items()})
+        given = {name: _decode(entry, read) for name, entry in value["fields"].items()}
+        check_types(cls, given)
+        made = cls(**given)
+        check_shapes(made)
+        return made
     ((mark, inner),) = value.items()
     if mark == "$array":
         return read(inner)

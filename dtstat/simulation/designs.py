@@ -55,9 +55,11 @@ def find_design(
         size = 15 if design == "high_dimensional" else 5
     size = checks.integer("items_per_factor", size, 1, "Three or more make a factor recoverable.")
     if design in GRAPHS:
+        checks.size("items_per_factor", size, (n, 4 * size))
         b = checks.finite("path_coefficient", path_coefficient, "The paper uses 0.5.")
         return Design(graph_correlations(design, b), size)
     d = _paper_n_factors(n) if design == "high_dimensional" else _checked_n_factors(n_factors)
+    checks.size("n" if design == "high_dimensional" else "n_factors", d, (max(n, d), d * size))
     return Design(equicorrelated(d, phi), size)
 
 

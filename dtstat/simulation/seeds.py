@@ -25,7 +25,7 @@ def seed_number(seed: Seed) -> int:
     if isinstance(seed, np.random.SeedSequence):
         return int(seed.generate_state(1, np.uint64)[0]) >> (64 - _SEED_BITS)
     advice = "Use a whole number, a numpy Generator or SeedSequence, or None."
-    return checks.integer("seed", seed, 0, advice)
+    return checks.integer("seed", seed, 0, advice, at_most=None)
 
 
 def streams(seed: int, count: int) -> list[np.random.Generator]:

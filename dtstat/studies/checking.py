@@ -12,7 +12,7 @@ Number = TypeVar("Number", int, float)
 
 def check_names(name: str, given: str | Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
     """Return the names, each once; refuse none at all and those that are not known."""
-    wanted = [given] if isinstance(given, str) else list(given)
+    wanted = checks.texts(name, given, f"Known: {', '.join(known)}.")
     if not wanted:
         raise checks.unknown(name, f"one or more {name}", wanted, known)
     return tuple(dict.fromkeys(checks.choice(name, one, known) for one in wanted))
@@ -20,8 +20,8 @@ def check_names(name: str, given: str | Iterable[str], known: Sequence[str]) -> 
 
 def check_each(given: Any, check: Callable[[object], Number]) -> tuple[Number, ...]:
     """Return one or several numbers, each checked and once."""
-    several = isinstance(given, Iterable) and not isinstance(given, str)
-    wanted = list(given) if several else [given]
+    one = isinstance(given, str) or not isinstance(given, Iterable) or checks.is_scalar(given)
+    wanted = [given] if one else list(given)
     return tuple(dict.fromkeys(check(one) for one in wanted))
 
 

@@ -56,11 +56,12 @@ import pandas as pd
 
 from dtstat import checks
 from dtstat.dependence.registry import REGISTRY
-from dtstat.errors import InputError, nearest
+from dtstat.errors import DTError, InputError, shown
 
 Tail = Callable[[int, float], float]
 
 _HOEFFDING = "Hoeffding 1963"
+_SHARP = "False is the paper's form."
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,25 @@ class Bound:
 
     def __call__(self, n: int, epsilon: float) -> float:
         """Return b(n, ε)."""
-        return min(1.0, self.tail(n, epsilon)) if n >= self.fewest_rows else 1.0
+        if n < self.fewest_rows:
+            return 1.0
+        try:
+            found = float(self.tail(n, epsilon))
+        except DTError:
+            raise
+        except Exception as error:  # a function of the user's own
+            raise InputError(
+                f"`measure` failed as a bound b({n}, {epsilon:g}) with {type(error).__name__}: "
+                f"{error}. Give a function of rows and distance that returns a probability.",
+                "measure",
+            ) from error
+        if math.isnan(found) or found < 0:
+            raise InputError(
+                f"`measure` must return a probability as a bound; got {found} for "
+                f"b({n}, {epsilon:g}).",
+                "measure",
+            )
+        return min(1.0, found)
 
     @classmethod
     def u_statistic(
@@ -120,6 +139,7 @@ class Bound:
         >>> round(kendall(100, 0.5), 4)
         0.0039
         """
+        sharp = checks.flag("sharp", sharp, _SHARP)
         m = checks.integer("order", order, 1, "Kendall's kernel looks at 2 rows.")
         a = checks.finite("low", low, "It is the smallest value of the kernel.")
         b = checks.finite("high", high, "It is the largest value of the kernel.")
@@ -188,10 +208,10 @@ class Bound:
 
         In normal copulas estimates vary most under independence. Not a guarantee.
         """
-        variance = _NULL_VARIANCES.get(measure)
+        variance = _NULL_VARIANCES.get(measure) if isinstance(measure, str) else None
         if variance is None:
             raise InputError(
-                f"`measure` has no normal approximation for '{measure}'; known: "
+                f"`measure` has no normal approximation for {shown(measure)}; known: "
                 f"{', '.join(_NULL_VARIANCES)}. Use method='simulation'.",
                 "measure",
             )
@@ -224,18 +244,15 @@ class Bound:
             name = getattr(measure, "__name__", "function")
             return cls(name, "b(n, ε)", "as you say", "yours", measure)
         if isinstance(measure, str) and measure in _NAMED:
-            return _NAMED[measure](bool(sharp))
+            return _NAMED[measure](checks.flag("sharp", sharp, _SHARP))
         if isinstance(measure, str) and measure in REGISTRY:
             raise InputError(
                 f"`measure` '{measure}' has no known bound; these have: {', '.join(_NAMED)}. "
                 "Use one of them, method='simulation', or give a function b(n, eps).",
                 "measure",
             )
-        raise InputError(
-            f"`measure` must be a measure with a bound, or a function b(n, eps); got {measure!r}. "
-            + nearest(str(measure), _NAMED),
-            "measure",
-        )
+        wanted = "a measure with a bound, or a function b(n, eps)"
+        raise checks.unknown("measure", wanted, measure, _NAMED)
 
 
 def _kendall(sharp: bool) -> Bound:
@@ -304,6 +321,7 @@ def bounds(sharp: bool = True) -> pd.DataFrame:
     >>> bounds(sharp=False).loc["kendall", "formula"]
     '2 exp(−n ε² / 8)'
     """
+    sharp = checks.flag("sharp", sharp, _SHARP)
     found = {name: make(sharp) for name, make in _NAMED.items()}
     rows = {name: [b.formula, b.holds_for, b.source] for name, b in found.items()}
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=["formula", "holds_for", "source"])

@@ -31,6 +31,7 @@ _FLATTEST = 1.0
 _FLAT = 1e-4  # precision of the prior of the intercept: next to nothing
 _NEWTON_STEPS, _CLOSE = 100, 1e-8
 _FEWEST_ROWS = 10
+_LARGEST_LOG = 600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +209,12 @@ def _rate(intercept: float, slope: float, n: FloatArray) -> FloatArray:
 
 
 def _quantile(intercept: float, slope: float, target: float) -> float:
-    return math.exp((math.log(target / (1 - target)) - intercept) / slope)
+    return _exp((math.log(target / (1 - target)) - intercept) / slope)
+
+
+def _exp(x: float) -> float:
+    """Return e^x, or a number beyond all samples where that is none."""
+    return math.exp(min(x, _LARGEST_LOG))
 
 
 def _spread(target: float, draws: int) -> float:
@@ -226,7 +232,7 @@ def _conclude(state: _Tries, target: float, n_draws: int) -> RecoveryCurve:
     reached = made >= n_draws / 2 and short < _TOO_FAR and within and rises
     spread = _spread(target, max(made, 1))
     # The rate near n is known from the draws made there; its error in n is by the slope.
-    factor = math.exp(1.96 * spread / (slope * target * (1 - target)))
+    factor = _exp(1.96 * spread / (slope * target * (1 - target)))
     return RecoveryCurve(
         target,
         n if reached else None,

@@ -185,10 +185,12 @@ def _loadings(n_factors: object, items_per_factor: object, loading: object) -> F
             "items_per_factor", f"one number, or {d}", items_per_factor, "One for each factor."
         )
     advice = "Three or more make a factor recoverable."
+    checks.size("n_factors", n_factors, (d, d))
     counts = [checks.integer("items_per_factor", size, 2, advice) for size in sizes] * (
         d if len(sizes) == 1 else 1
     )
     p = sum(counts)
+    checks.size("items_per_factor", items_per_factor, (p, max(p, d)))
     owner = np.repeat(np.arange(d), counts)
     each = np.atleast_1d(values)
     if len(each) not in (1, d, p):
@@ -205,8 +207,10 @@ def _loadings(n_factors: object, items_per_factor: object, loading: object) -> F
 
 def _numbers(name: str, given: object) -> FloatArray:
     try:
+        if np.asarray(given).dtype.kind == "c":
+            raise TypeError
         values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise checks.refusal(name, "numbers", given, "Give a number, a list or a matrix.") from None
     if values.ndim > 2:
         raise checks.refusal(name, "a number, a list or a matrix", values.shape, "Not more.")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dtstat.arrays import BoolArray, FloatArray
+from dtstat.dependence.moment import moderate
 from dtstat.errors import InputError
 from dtstat.structure import Structure
 
@@ -94,7 +95,7 @@ def compare_solutions(a: Any, b: Any) -> SolutionComparison:
     B = _in_order_of(A, B)
     if isinstance(a, Structure) or isinstance(b, Structure):
         A, B = A.abs(), B.abs()
-    phi = congruence(A.to_numpy(), B.to_numpy())
+    phi = congruence(moderate(A.to_numpy()), moderate(B.to_numpy()))
     rows, columns = linear_sum_assignment(np.abs(phi), maximize=True)
     in_a, in_b = _strongest(A), _strongest(B)
     common = (in_a[:, rows] & in_b[:, columns]).sum(axis=1) > 0
@@ -120,7 +121,20 @@ def _loadings(solution: Any, argument: str) -> pd.DataFrame:
             f"`loadings`; got {type(solution).__name__} without one.",
             argument,
         )
+    if not _finite(found):
+        raise InputError(
+            f"`{argument}` must hold finite loadings; got missing, infinite or other entries. "
+            "Leave out the items that have them.",
+            argument,
+        )
     return found.astype(float)
+
+
+def _finite(frame: pd.DataFrame) -> bool:
+    try:
+        return bool(np.isfinite(frame.astype(float).to_numpy()).all())
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _in_order_of(A: pd.DataFrame, B: pd.DataFrame) -> pd.DataFrame:

@@ -123,6 +123,8 @@ def build_model(
 
 def _structure_terms(structure: Structure) -> tuple[Term, ...]:
     """Every factor measured by its children; any names will do."""
+    if not structure.n_factors:
+        raise InputError("`model` must have a factor; got a structure without one.", "model")
     return tuple(
         Term(factor, "=~", item)
         for k, factor in enumerate(structure.factor_names)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from dtstat import checks
@@ -27,9 +25,7 @@ def wanted_ordered(ordered: object) -> bool | tuple[str, ...]:
     """Names of ordered items, True for all, False for none."""
     if ordered is None or isinstance(ordered, bool):
         return bool(ordered)
-    if not isinstance(ordered, Iterable):
-        raise checks.refusal("ordered", "names of items, or True for all", ordered, "Give a list.")
-    return (ordered,) if isinstance(ordered, str) else tuple(map(str, ordered))
+    return tuple(checks.texts("ordered", ordered, "Give names of items, or True for all."))
 
 
 def chosen_estimator(estimator: str, missing: str, ordered: bool) -> tuple[Estimator, bool]:

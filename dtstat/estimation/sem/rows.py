@@ -12,6 +12,7 @@ from dtstat.data import ItemData
 from dtstat.errors import EstimationError, InputError
 
 _PERFECT = 1e-10  # distance of a correlation from 1, or of an eigenvalue from 0, that is rounding
+_LARGEST = 1e60  # fourth moments of answers up to this size are numbers
 _MOST_NAMES = 6  # listed in a message
 
 
@@ -27,12 +28,27 @@ def usable_rows(items: ItemData, gaps: bool) -> FloatArray:
     """
     answered = ~np.isnan(items.values)
     X = items.values[answered.any(axis=1) if gaps else answered.all(axis=1)]
+    _check_size(X, items.names)
     _check_count(X, items.n_rows, gaps)
     _check_variance(X, items)
     if gaps:
         _check_pairs_answered(X, items.names)
     _check_correlations(X, items.names)
     return X
+
+
+def _check_size(X: FloatArray, names: Sequence[str]) -> None:
+    """Refuse answers whose squares are no numbers; estimates are in units of the answers."""
+    if not X.size:
+        return
+    size = np.nanmax(np.abs(X), axis=0)
+    bad = np.flatnonzero((size > _LARGEST) | (size < 1 / _LARGEST))
+    if bad.size:
+        raise InputError(
+            f"item '{names[bad[0]]}' must have answers of moderate size; got {size[bad[0]]:g} at "
+            "most, whose variance cannot be computed with. Measure it in other units.",
+            "data",
+        )
 
 
 def _check_count(X: FloatArray, n_given: int, gaps: bool) -> None:

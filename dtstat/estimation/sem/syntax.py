@@ -37,6 +37,8 @@ _UNSUPPORTED = {
 }
 
 
+_MOST_TERMS = 1_000_000
+_LARGEST = 1e60  # a number that fixes a parameter is squared and summed on the way
 _ONLY_EQUAL = "only 'label == label' and 'label == number' are supported"
 
 
@@ -160,17 +162,26 @@ def _group(match: re.Match[str]) -> str:
 def _statements(tokens: list[_Token]) -> list[list[_Token]]:
     """Cut at line ends and semicolons, except where a line obviously goes on."""
     statements: list[list[_Token]] = [[]]
-    for k, token in enumerate(tokens):
+    for token, following in zip(tokens, _following(tokens), strict=True):
         words = statements[-1]
         if token.kind != "end":
             words.append(token)
             continue
-        following = next((t for t in tokens[k + 1 :] if t.kind != "end"), None)
         open_end = bool(words) and (words[-1].kind == "operator" or words[-1].text in "+*,(")
         goes_on = open_end or (following is not None and following.text in ("+", "*"))
         if token.text == ";" or not goes_on:
             statements.append([])
     return [words for words in statements if words]
+
+
+def _following(tokens: list[_Token]) -> list[_Token | None]:
+    """Return for each word the next one that is no end; in one pass, for texts may be long."""
+    following: list[_Token | None] = []
+    latest: _Token | None = None
+    for token in reversed(tokens):
+        following.append(latest)
+        latest = token if token.kind != "end" else latest
+    return following[::-1]
 
 
 class _Statement:
@@ -193,13 +204,15 @@ class _Statement:
                 self._fail(f"'+' is unexpected here; {_ONLY_EQUAL}.", self._words[1])
             return [self._equality(left[0])]
         right = self._right_side(operator)
+        if len(left) * len(right) > _MOST_TERMS:
+            self._fail(f"a statement may have {_MOST_TERMS} terms, not more.", operator)
         return [replace(term, lhs=lhs) for lhs in left for term in right]
 
     def _equality(self, label: str) -> Term:
         sign = -1.0 if self._peek("-") else 1.0
         self._at += sign < 0
         if sign < 0 or (self._at < len(self._words) and self._words[self._at].kind == "number"):
-            fixed = sign * float(self._take("number", "a number").text)
+            fixed = sign * self._number(self._take("number", "a number"))
             self._finish(_ONLY_EQUAL)
             return Term(label, "==", "", fixed=fixed)
         other = self._take("name", "a label or a number")
@@ -231,19 +244,23 @@ class _Statement:
 
     def _is_modifier(self) -> bool:
         """Whether a * follows before the term ends."""
-        for word in self._words[self._at :]:
-            if word.text == "*":
-                return True
-            if word.text == "+":
-                return False
+        for k in range(self._at, len(self._words)):
+            if self._words[k].text in "*+":
+                return self._words[k].text == "*"
         return False
+
+    def _number(self, word: _Token) -> float:
+        number = float(word.text)
+        if number > _LARGEST:
+            self._fail(f"numbers must be at most {_LARGEST:g}, got '{word.text}'.", word)
+        return number
 
     def _modified(self, term: Term) -> Term:
         word = self._next("a modifier")
         if word.text == "-":
-            return replace(term, fixed=-float(self._take("number", "a number").text))
+            return replace(term, fixed=-self._number(self._take("number", "a number")))
         if word.kind == "number":
-            return replace(term, fixed=float(word.text))
+            return replace(term, fixed=self._number(word))
         if word.kind == "string":
             return replace(term, label=word.text.strip('"'))
         if word.kind != "name":
@@ -264,7 +281,7 @@ class _Statement:
         if name.text == "start":
             if word.kind != "number":
                 self._fail("start() takes a number.", word)
-            return replace(term, start=sign * float(word.text))
+            return replace(term, start=sign * self._number(word))
         return replace(term, label="".join(word.text.strip('"').split()))
 
     def _peek(self, text: str) -> bool:

@@ -129,7 +129,9 @@ def _predict(state: bytes, data: Any, sd: bool = False) -> pd.DataFrame:
     result = from_bytes(state, "the saved object")
     if isinstance(result, dt.DTFit):
         return result.factor_scores(data, sd)
-    return result.factor_scores(data)  # type: ignore[no-any-return]
+    if isinstance(result, dt.CFAFit):
+        return result.factor_scores(data)
+    raise dt.InputError(f"A {type(result).__name__} has no factor scores. Give a fitted model.")
 
 
 def _text(state: bytes, **options: Any) -> str:
@@ -137,20 +139,28 @@ def _text(state: bytes, **options: Any) -> str:
     return str(from_bytes(state, "the saved object").summary(**options).to_text())
 
 
+def _fit(state: bytes) -> dt.DTFit:
+    """Return the fit that R sends; other results have not what is asked of it."""
+    result = from_bytes(state, "the saved object")
+    if not isinstance(result, dt.DTFit):
+        raise dt.InputError(f"This needs a result of dt_fit(); got a {type(result).__name__}.")
+    return result
+
+
 def _second_level(state: bytes, **options: Any) -> dt.DTFit:
-    return from_bytes(state, "the saved object").second_level(**options)  # type: ignore[no-any-return]
+    return _fit(state).second_level(**options)
 
 
 def _path_scores(state: bytes) -> pd.DataFrame:
-    return from_bytes(state, "the saved object").path_scores()  # type: ignore[no-any-return]
+    return _fit(state).path_scores()
 
 
 def _response_curves(state: bytes) -> pd.DataFrame:
-    return from_bytes(state, "the saved object").response_curves()  # type: ignore[no-any-return]
+    return _fit(state).response_curves()
 
 
 def _report(state: bytes, path: str, **options: Any) -> str:
-    return str(from_bytes(state, "the saved object").report(path, **options))
+    return str(_fit(state).report(path, **options))
 
 
 FUNCTIONS: dict[str, Function] = {

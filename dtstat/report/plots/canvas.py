@@ -125,12 +125,15 @@ def tiled(
 
 
 def short(name: object, most: int = LONGEST_NAME) -> str:
-    """Write a name in at most so many letters, with an ellipsis in the middle."""
-    text = str(name)
-    if len(text) <= most:
-        return text
-    head = most // 2
-    return f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"
+    """Write a name in at most so many letters, with an ellipsis in the middle.
+
+    What cannot be printed becomes a dot, and a dollar is a dollar, not the start of a formula.
+    """
+    text = "".join(c if c.isprintable() else "·" for c in str(name))
+    if len(text) > most:
+        head = most // 2
+        text = f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"
+    return text.replace("$", r"\$")
 
 
 def listed(names: Sequence[str], most: int) -> str:

@@ -12,6 +12,7 @@ from dtstat.report.plots import canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_WORDS = 60  # letters of a pair in words
 _MOST_DOTS = 2000  # a curve; more cannot be seen
 
 
@@ -39,10 +40,16 @@ def margin_plot(
     gamma = (low - high) / 2
     colour = canvas.SKY if gamma > 0 else canvas.ORANGE
     ax.axhspan(min(low, high), max(low, high), facecolor=colour, alpha=0.3, edgecolor="none")
-    _curve(ax, within, "o", canvas.BLUE, f"pairs sharing a factor; weakest {weakest}")
+    _curve(
+        ax,
+        within,
+        "o",
+        canvas.BLUE,
+        f"pairs sharing a factor; weakest {canvas.short(weakest, _WORDS)}",
+    )
     ax.plot(1, low, "o", color=canvas.BLUE, markeredgecolor=canvas.INK, markersize=8)
     if len(between):
-        words = f"pairs sharing none; strongest {strongest}"
+        words = f"pairs sharing none; strongest {canvas.short(strongest, _WORDS)}"
         _curve(ax, between, "x", canvas.VERMILION, words)
         ax.plot(0, high, "X", color=canvas.VERMILION, markeredgecolor=canvas.INK, markersize=8)
     ax.set_xlim(-0.03, 1.03)

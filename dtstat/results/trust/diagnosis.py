@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dtstat import checks
 from dtstat.arrays import FloatArray
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError
@@ -175,7 +176,8 @@ class Diagnosis:
 
     def summary(self, max_rows: int = 20) -> Summary:
         """Print the diagnosis on a page or two; ``max_rows`` a table."""
-        return diagnosis_summary(self, max_rows)
+        rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
+        return diagnosis_summary(self, rows)
 
     def plot(self, kind: str = "margin", ax: Any = None) -> Any:
         """Draw the diagnosis; needs matplotlib (the extra ``plot``).

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dtstat import checks
 from dtstat.arrays import BoolArray
 from dtstat.dependence.hidden import HiddenPair
 from dtstat.report import Summary
@@ -215,7 +216,8 @@ class Stability:
 
     def summary(self, max_rows: int = 30) -> Summary:
         """Print the stability of factors and items, ``max_rows`` a table."""
-        return stability_summary(self, max_rows)
+        rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
+        return stability_summary(self, rows)
 
     def plot(self, kind: str = "items", ax: Any = None) -> Any:
         """Draw what the resamples found; needs matplotlib (the extra ``plot``).

@@ -1,0 +1,113 @@
+"""From whatever holds a table to a DataFrame: the first step of taking answers.
+
+Tables of other libraries (polars, pyarrow, duckdb and so on) are taken through the protocols that
+they offer for this, ``__arrow_c_stream__`` or ``__dataframe__``; the libraries themselves are not
+imported.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dtstat.data.raw import require
+from dtstat.data.readers import read_survey
+from dtstat.errors import DTError, InputError
+
+_ARROW = "__arrow_c_stream__"
+_INTERCHANGE = "__dataframe__"
+
+
+def as_frame(data: Any) -> pd.DataFrame:
+    """Return a table as a DataFrame; columns of an array are named x1, x2, ...
+
+    Raises
+    ------
+    InputError
+        When the data are no table, or a table that its own library cannot hand over.
+    """
+    if isinstance(data, pd.DataFrame):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return read_survey(data)
+    if isinstance(data, np.ndarray):
+        return _array_frame(data)
+    if isinstance(data, list | tuple):
+        return _array_frame(_object_array(data))
+    if not isinstance(data, pd.Series | type) and (
+        hasattr(data, _ARROW) or hasattr(data, _INTERCHANGE)
+    ):
+        return _foreign_frame(data)
+    raise InputError(
+        "`data` must be a DataFrame, a 2-d array or a path to a file; "
+        f"got {type(data).__name__}.{_advice(data)}",
+        argument="data",
+    )
+
+
+def has_names(data: Any) -> bool:
+    """Whether the columns of a table have names of their own."""
+    return not isinstance(data, np.ndarray | list | tuple)
+
+
+def _advice(data: Any) -> str:
+    if isinstance(data, pd.Series):
+        return " Pass a DataFrame with several items."
+    return " Call its collect() first." if hasattr(data, "collect") else ""
+
+
+def _object_array(rows: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
+    # Objects, so that numpy neither turns numbers beside text into text nor None into an error.
+    try:
+        return np.asarray(rows, dtype=object)
+    except ValueError:  # rows that are arrays of different lengths
+        raise _uneven() from None
+
+
+def _array_frame(array: NDArray[Any]) -> pd.DataFrame:
+    if array.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in array):
+        raise _uneven()
+    if array.ndim != 2:
+        raise InputError(
+            f"an array of answers must have 2 dimensions; got {array.ndim}. "
+            "Put people in rows and items in columns.",
+            argument="data",
+        )
+    return pd.DataFrame(array, columns=[f"x{k + 1}" for k in range(array.shape[1])])
+
+
+def _uneven() -> InputError:
+    return InputError(
+        "the rows of `data` must be equally long; got rows of different lengths. "
+        "Use NaN for missing answers.",
+        argument="data",
+    )
+
+
+def _foreign_frame(data: Any) -> pd.DataFrame:
+    """Take the table of another library; arrow if it can be, for it knows more kinds of columns."""
+    kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
+    by_arrow = hasattr(data, _ARROW) and importlib.util.find_spec("pyarrow") is not None
+    try:
+        if by_arrow or not hasattr(data, _INTERCHANGE):
+            arrow = require("pyarrow", f"Taking a {kind}")
+            frame: pd.DataFrame = arrow.table(data).to_pandas()
+            return frame
+        with warnings.catch_warnings():
+            # pandas means to drop this protocol one day; until then it is all that some offer.
+            warnings.simplefilter("ignore")
+            return pd.api.interchange.from_dataframe(data)
+    except (DTError, MemoryError):
+        raise
+    except Exception as error:  # each library has its own errors
+        raise InputError(
+            f"`data` must be a table; its {kind} cannot be taken over: {type(error).__name__}: "
+            f"{error}. Give data.to_pandas(), or an array.",
+            argument="data",
+        ) from error
