@@ -68,13 +68,30 @@ for _name, _share in PLAIN.items():
 @entry("dependence", 3.0)
 def dependence(draw: Any) -> None:
     """Any data; symmetric, within [-1, 1], ones on the diagonal, and finite."""
-    result = attempt("dependence", dt.dependence, **arguments(draw, "dependence", dt.dependence))
+    given = arguments(draw, "dependence", dt.dependence)
+    result = attempt("dependence", dt.dependence, **given)
     check_result(draw, "dependence", result)
-    if result is not None:
+    if isinstance(result, dt.SparseDependence):
+        _same_above_the_floor(result, given)
+    elif result is not None:
         R = result.values
         expect(bool((R == R.T).all()), "dependence: not symmetric", R)
         expect(bool((np.abs(R) <= 1).all()), "dependence: outside [-1, 1]", R)
         expect(bool((np.diag(R) == 1).all()), "dependence: diagonal", np.diag(R))
+
+
+def _same_above_the_floor(sparse: dt.SparseDependence, given: dict[str, Any]) -> None:
+    """The pairs kept are those of the whole matrix, but for those at the floor by rounding."""
+    whole = {k: v for k, v in given.items() if k not in ("floor", "memory")}
+    dense = attempt("dependence", dt.dependence, **whole)
+    expect(dense is not None, "dependence: refused without a floor", given)
+    i = np.repeat(np.arange(sparse.n_items), np.diff(sparse.starts))
+    R = np.zeros((sparse.n_items, sparse.n_items))
+    R[i, sparse.neighbours] = sparse.values
+    wanted = np.where(dense.strength > sparse.floor, dense.values, 0.0)
+    np.fill_diagonal(wanted, 0.0)
+    at_floor = np.abs(dense.strength - sparse.floor) < 1e-9
+    expect(bool((np.isclose(R, wanted, atol=1e-9) | at_floor).all()), "dependence: other pairs", R)
 
 
 SCIPY = {

@@ -40,7 +40,7 @@ OPTIONS = {
     "fit": "measure search thresholds estimator criterion min-children uncovered missing misfit "
     "finalists columns missing-codes cutoff rows seed n-obs refine! matrix!",
     "path": "measure thresholds min-children missing columns missing-codes at structures by rows "
-    "n-obs matrix!",
+    "floor n-obs matrix!",
     "diagnose": "model measure search criterion min-children missing columns resamples sizes seed "
     "jobs rows n-obs matrix!",
     "report": "title measure search estimator criterion min-children missing columns resamples "

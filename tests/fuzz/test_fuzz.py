@@ -34,6 +34,7 @@ MADE_BY = {
     "ParallelAnalysis": "parallel_analysis",
     "Simulation": "simulate",
     "SolutionPath": "solution_path",
+    "SparseDependence": "solution_path",
     "Stability": "stability",
     "SurveyDesign": "survey_design",
     "SurveyPlan": "plan",

@@ -26,11 +26,12 @@ PROCESS_WIDE = {
         "interop/r_bridge.py",  # R has one thread
         "interop/r/session.py",  # once, when R starts
         "data/delimited.py",
+        "data/frames.py",
         "data/readers.py",
-        "selection/resampling.py",
+        "execution/parallel.py",  # only when work is broken off
         "studies/recovery.py",
     },
-    "threadpool_limits": {"selection/resampling.py"},
+    "threadpool_limits": set(),  # dtstat.execution.threads counts who has asked
 }
 FIRST_CALLS = """
 import sys
