@@ -245,18 +245,14 @@ def stability(
     procedure = Procedure(
         _row_dependence(items, reference, measure), reference.call, reference.grid
     )
-    ledger = open_checkpoint(
-        checkpoint,
-        {
-            "work": "stability",
-            "data": _digest(procedure.dependence.items),
-            **reference.call.asked(),
-            "scheme": scheme,
-            "share": part,
-            "sizes": sorted(parts),
-            "seed": number,
-        },
-    )
+    chosen = procedure.dependence.items
+    header = {
+        "work": "stability",
+        "data": digest([*chosen.names, *chosen.kinds, chosen.values]),
+        **reference.call.asked(),
+        **{"scheme": scheme, "share": part, "sizes": sorted(parts), "seed": number},
+    }
+    ledger = open_checkpoint(checkpoint, header)
 
     def run(one: float, how: Scheme, key: int) -> SampleRound:
         size = max(2, round(one * procedure.dependence.n_rows))
@@ -282,10 +278,6 @@ def stability(
     smaller = tuple(run(one, "subsample", k + 1) for k, one in enumerate(sorted(parts)))
     pairs = exceeding_pairs(items.select(reference.item_names).values)
     return Stability(reference, scheme, main, smaller, pairs, number)
-
-
-def _digest(items: ItemData) -> str:
-    return digest([*items.names, *items.kinds, items.values])
 
 
 def _sizes(sizes: object) -> list[float]:
@@ -314,6 +306,8 @@ def _answers(data: Data) -> ItemData:
 def _reference(items: ItemData, fit: DTFit | None, options: dict[str, Any], seed: int) -> DTFit:
     if fit is None:
         fit = fit_data(items, seed=seed, **options)
+    elif not isinstance(fit, DTFit):
+        raise InputError(f"`fit` must be a result of fit(); got {type(fit).__name__}.", "fit")
     elif options:
         raise checks.refusal(
             next(iter(options)), "left out with `fit`", "both", "The fit has its own arguments."
