@@ -9,7 +9,7 @@ from dtstat import checks
 from dtstat.api.path import Data, Thresholds, check_children, check_thresholds
 from dtstat.api.presets import with_preset
 from dtstat.data import ItemData, as_frame, as_items, has_names
-from dtstat.dependence import DependenceMatrix
+from dtstat.dependence import DependenceMatrix, SparseDependence
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.errors import InputError, nearest
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
@@ -157,6 +157,12 @@ def fit(
       F3: x7 x8 x9
     """
     _check_structure(structure, search, refine)
+    if isinstance(data, SparseDependence):
+        raise InputError(
+            "`data` must have all pairs, and only those above a floor were kept. Fit the items of "
+            "some factors: fit(data[items]), with items from solution_path(...).at(threshold).",
+            "data",
+        )
     if isinstance(data, DependenceMatrix):
         measure = data.measure
     call = FitCall(

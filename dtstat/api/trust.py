@@ -11,6 +11,7 @@ from dtstat import checks
 from dtstat.api.fit import fit as fit_data
 from dtstat.api.fit import picked
 from dtstat.api.path import Data, dependence
+from dtstat.arrays import BoolArray
 from dtstat.data import ItemData, as_items
 from dtstat.dependence import DependenceMatrix
 from dtstat.dependence.compute import Missing
@@ -28,7 +29,7 @@ from dtstat.results.trust.procedure import Procedure
 from dtstat.results.trust.saved_structures import saved_structures
 from dtstat.results.trust.stability import SampleRound, Stability
 from dtstat.selection.choose import GIVEN
-from dtstat.selection.resampling import SCHEMES, Scheme, resample
+from dtstat.selection.resampling import SCHEMES, Resamples, Scheme, resample
 from dtstat.simulation.seeds import Seed, seed_number
 from dtstat.structure import Structure
 from dtstat.theory.margin import Margin, structure_margin
@@ -261,23 +262,28 @@ def stability(
         found = resample(
             procedure, procedure.dependence.n_rows, count, own, how, size, jobs, progress, saved
         )
-        if not found.outcomes:
-            raise EstimationError(
-                f"None of the resamples of {size} rows could be fitted: an item does not vary in "
-                "them. Use more rows, or leave out items with rare answers."
-            )
-        if found.interrupted:
-            warn(
-                f"Interrupted after {len(found.outcomes)} of {count} resamples of {size} rows.",
-                EstimationWarning,
-                stacklevel=3,
-            )
-        return SampleRound(size, found.outcomes, count, found.n_failed)
+        return _sample_round(found)
 
     main = run(part, scheme, 0)
     smaller = tuple(run(one, "subsample", k + 1) for k, one in enumerate(sorted(parts)))
     pairs = exceeding_pairs(items.select(reference.item_names).values)
     return Stability(reference, scheme, main, smaller, pairs, number)
+
+
+def _sample_round(found: Resamples[BoolArray]) -> SampleRound:
+    if not found.outcomes:
+        raise EstimationError(
+            f"None of the resamples of {found.n_rows} rows could be fitted: an item does not vary "
+            "in them. Use more rows, or leave out items with rare answers."
+        )
+    if found.interrupted:
+        warn(
+            f"Interrupted after {len(found.outcomes)} of {found.n_asked} resamples of "
+            f"{found.n_rows} rows.",
+            EstimationWarning,
+            stacklevel=4,
+        )
+    return SampleRound(found.n_rows, found.outcomes, found.n_asked, found.n_failed)
 
 
 def _sizes(sizes: object) -> list[float]:

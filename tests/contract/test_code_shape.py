@@ -38,6 +38,8 @@ def public_definitions(node, prefix=""):
     for child in node.body:
         if not isinstance(child, Function | ast.ClassDef) or child.name.startswith("_"):
             continue
+        if any(isinstance(d, ast.Name) and d.id == "overload" for d in child.decorator_list):
+            continue  # documented where it is implemented
         yield prefix + child.name, child
         if isinstance(child, ast.ClassDef):
             yield from public_definitions(child, f"{child.name}.")
