@@ -52,6 +52,7 @@ bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peer
 	$(ONE_CORE) $(PY) -m benchmarks.choice
 	$(ONE_CORE) $(PY) -m benchmarks.highdim
 	$(ONE_CORE) $(PY) -m benchmarks.curves
+	$(ONE_CORE) $(PY) -m benchmarks.scale
 	$(ONE_CORE) $(PY) -m benchmarks.trust
 	$(ONE_CORE) $(PY) -m benchmarks.page
 	$(ONE_CORE) sh benchmarks/r_bridge.sh $(PY)

@@ -108,6 +108,7 @@ class SolutionPath:
 
     def _head(self) -> tuple[str, ...]:
         grid = "all thresholds" if self.thresholds is None else f"{len(self.thresholds)} thresholds"
+        grid += f" from {self._barcode.floor:.3f} up" if self._barcode.floor else ""
         return (
             "Solution path by dependence thresholding",
             str(self.dependence),

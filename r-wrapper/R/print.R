@@ -121,7 +121,9 @@ print.dt_sparse_dependence <- function(x, max_rows = 10, ...) {
 
 #' @export
 print.dt_path <- function(x, max_rows = 10, ...) {
-  cat("Solution path: ", nrow(x$candidates), " structures over all thresholds\n", sep = "")
+  floor <- x$dependence$floor
+  from <- if (is.null(floor)) "" else paste0(" from ", format(floor, digits = 3), " up")
+  cat("Solution path: ", nrow(x$candidates), " structures over all thresholds", from, "\n", sep = "")
   longest <- order(-x$candidates$persistence)[seq_len(min(max_rows, nrow(x$candidates)))]
   print(x$candidates[sort(longest), ], digits = 3, row.names = FALSE)
   invisible(x)

@@ -1,0 +1,1 @@
+"""Many cores, many machines, many items: what more workers gain, and how cost grows with p."""
