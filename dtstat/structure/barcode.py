@@ -162,10 +162,10 @@ def barcode(R: FloatArray, item_names: tuple[str, ...], min_children: int) -> Ba
     spells = simplicial_spells(strength)
     spells = spells[spells.size >= min_children]
 
-    def neighbours(u: int, above: float) -> IntArray:
-        return np.flatnonzero(strength[u] > above)  # u itself too: the diagonal is infinite
+    def joined(vertices: IntArray, above: FloatArray) -> ItemSets:
+        return ItemSets.from_marks(strength[vertices] > above[:, None])  # the diagonal is infinite
 
-    return _assemble(neighbours, item_names, spells)
+    return _assemble(joined, item_names, spells)
 
 
 def sparse_barcode(
@@ -190,22 +190,28 @@ def sparse_barcode(
     spells = sparse_simplicial_spells(starts, neighbours, strengths, floor, n_jobs, progress)
     spells = spells[spells.size >= min_children]
 
-    def joined(u: int, above: float) -> IntArray:
-        at = slice(starts[u], starts[u + 1])
-        return np.sort(np.append(neighbours[at][strengths[at] > above], u))
+    def joined(vertices: IntArray, above: FloatArray) -> ItemSets:
+        spans = [slice(starts[u], starts[u + 1]) for u in vertices]
+        found = [
+            np.append(neighbours[at][strengths[at] > o], u)
+            for at, u, o in zip(spans, vertices, above, strict=True)
+        ]
+        which = np.repeat(np.arange(len(found)), [len(one) for one in found])
+        items = np.concatenate([np.empty(0, np.int64), *found])
+        return ItemSets.from_pairs(which, items, len(found), len(item_names))
 
     return _assemble(joined, item_names, spells, floor)
 
 
 def _assemble(
-    neighbours: Callable[[int, float], IntArray],
+    joined: Callable[[IntArray, FloatArray], ItemSets],
     item_names: tuple[str, ...],
     spells: Spells,
     floor: float = 0.0,
 ) -> Barcode:
     """Merge the spells of the unique members of a clique into one bar.
 
-    ``neighbours`` gives the closed neighbourhood of a vertex at a threshold.
+    ``joined`` gives the closed neighbourhoods of vertices, each at a threshold of its own.
     """
     p = len(item_names)
     _, first, clique = np.unique(spells.name, return_index=True, return_inverse=True)
@@ -214,21 +220,12 @@ def _assemble(
     deaths = spells.death[first]
     unique_sets = ItemSets.from_pairs(clique, spells.vertex, len(first), p)
     # C is the closed neighbourhood of any of its unique members at the start of that spell.
-    found = [neighbours(int(u), float(o)) for u, o in _starts(spells, first)]
-    sets = ItemSets(_ends(found), np.concatenate([np.empty(0, np.int64), *found]), p)
+    sets = joined(spells.vertex[first], spells.birth[first])
     # Longest first; equal persistence falls back on the threshold, then on the first items, so
     # that the order never depends on how the cliques were found.
     order = np.lexsort((sets.ranks(), -deaths, births - deaths))
     births, deaths = _frozen(births[order]), _frozen(deaths[order])
     return Barcode(item_names, births, deaths, sets.take(order), unique_sets.take(order), floor)
-
-
-def _starts(spells: Spells, which: IntArray) -> Iterator[tuple[int, float]]:
-    return zip(spells.vertex[which], spells.birth[which], strict=True)
-
-
-def _ends(sets: list[IntArray]) -> IntArray:
-    return np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
 
 
 def _frozen(array: Array) -> Array:

@@ -39,9 +39,8 @@ class ItemSets:
     @classmethod
     def from_marks(cls, marks: BoolArray) -> ItemSets:
         """Make sets from (m, p) marks of their members."""
-        which, items = np.nonzero(marks)
-        m, p = marks.shape
-        return cls.from_pairs(which, items, m, p)
+        starts = np.concatenate([[0], np.cumsum(marks.sum(axis=1))]).astype(np.int64)
+        return cls(starts, np.nonzero(marks)[1], marks.shape[1])
 
     @property
     def sizes(self) -> IntArray:
