@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::dtstat.DTWarning")  # of small 
 
 # The same examples each time; each is a whole analysis, so there are few.
 FEW = settings(derandomize=True, deadline=None, max_examples=25, database=None)
-FEWER = settings(FEW, max_examples=10)
+FEWER = settings(FEW, max_examples=6)
 SEEDS = st.integers(0, 2**31)
 
 # Largest differences by rounding alone. Sums in another order differ in the last digits; distance
