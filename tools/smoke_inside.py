@@ -41,7 +41,7 @@ USES = {
     "sklearn": [lambda: importlib.import_module("dtstat.interop.sklearn")],
     "r": [r],
 }
-# Nothing in the package uses these yet.
+# joblib asks for dask by itself, before dtstat is called.
 UNUSED = {"distributed"}
 
 

@@ -1,7 +1,8 @@
 """One thread for linear algebra, so that sums do not depend on the machine's cores.
 
-The number of threads of a library belongs to the whole process. Where several threads of the
-caller ask for one, the first sets it and the last sets it back.
+The number of threads of most libraries belongs to the whole process. Where several threads of the
+caller ask for one, the first sets it and the last sets it back. That of OpenMP belongs to each
+thread of the caller, which sets and restores its own.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
+import threadpoolctl
 
 
 class _Limit:
@@ -25,20 +26,34 @@ class _Limit:
         self._libraries: Any = None
         self._set: Any = None
 
-    def acquire(self) -> None:
+    def acquire(self) -> Any:
+        """Set the limit; return what this thread has to undo itself."""
         with self._lock:
             self._asked += 1
+            if self._modules != len(sys.modules):
+                self._modules = len(sys.modules)
+                self._libraries = threadpoolctl.ThreadpoolController()
             if self._asked == 1:
-                if self._modules != len(sys.modules):
-                    self._modules, self._libraries = len(sys.modules), ThreadpoolController()
-                self._set = self._libraries.limit(limits=1)
+                _take_control()
+                self._set = self._libraries.select(user_api="blas").limit(limits=1)
+            own = self._libraries.select(user_api="openmp")
+        return own.limit(limits=1)
 
-    def release(self) -> None:
+    def release(self, own: Any) -> None:
+        """Undo what this thread has set, and as the last what the first has."""
+        own.restore_original_limits()
         with self._lock:
             self._asked -= 1
-            if not self._asked and self._set is not None:
+            if not self._asked:
+                _take_control()
                 self._set.restore_original_limits()
-                self._set = None
+
+
+def _take_control() -> None:
+    """Let this thread set what another has set: threadpoolctl keeps OpenBLAS to the first."""
+    openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
+    if hasattr(openblas, "clear_controlling_thread"):  # older versions let every thread
+        openblas.clear_controlling_thread(force=True)
 
 
 _LIMIT = _Limit()
@@ -47,8 +62,8 @@ _LIMIT = _Limit()
 @contextmanager
 def one_thread() -> Generator[None]:
     """Give the linear algebra libraries of this process one thread each."""
-    _LIMIT.acquire()
+    own = _LIMIT.acquire()
     try:
         yield
     finally:
-        _LIMIT.release()
+        _LIMIT.release(own)

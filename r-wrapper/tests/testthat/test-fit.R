@@ -82,3 +82,37 @@ test_that("a forked process is refused", {
   answer <- parallel::mclapply(1:2, function(i) tryCatch(dt_measures(), error = class), mc.cores = 2)
   expect_true("dtstat_error_fork" %in% answer[[1]])
 })
+
+test_that("a floor keeps the strong pairs, and the path from there up", {
+  skip_without_python()
+  items <- nine()
+  pairs <- dt_dependence(items, floor = 0.3)
+  expect_s3_class(pairs, "dt_sparse_dependence")
+  whole <- abs(dt_dependence(items)$values)
+  expect_equal(nrow(pairs$pairs), sum(whole[upper.tri(whole)] > 0.3))
+  expect_false(is.unsorted(-abs(pairs$pairs$dependence)))
+  expect_output(print(pairs), "pairs above 0.3")
+  sparse <- dt_path(pairs)
+  expect_equal(sparse$keys, dt_path(items, floor = 0.3)$keys)
+  dense <- dt_path(items)
+  strong <- dense$steps[dense$steps$tau_high > 0.3, ]
+  expect_equal(sparse$steps$tau_high, strong$tau_high)
+  expect_equal(sparse$steps$n_factors, strong$n_factors)
+  expect_output(print(sparse), "all thresholds from 0.3 up")
+  expect_error(dt_path(items, floor = 2), "floor", class = "dtstat_error_input")
+})
+
+test_that("a checkpoint is gone on with", {
+  skip_without_python()
+  file <- tempfile(fileext = ".jsonl")
+  on.exit(unlink(file))
+  first <- dt_stability(nine(), n_boot = 6, seed = 2, checkpoint = file)
+  expect_length(readLines(file), 7)
+  again <- dt_stability(nine(), n_boot = 6, checkpoint = file)
+  expect_equal(again$edges, first$edges)
+  expect_length(readLines(file), 7)
+  expect_error(
+    dt_stability(nine(), n_boot = 6, seed = 3, checkpoint = file), "begun by another call",
+    class = "dtstat_error_input"
+  )
+})

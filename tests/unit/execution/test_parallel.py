@@ -155,3 +155,28 @@ def test_a_number_of_workers(n_jobs):
 def test_what_is_no_number_of_workers(n_jobs):
     with pytest.raises(InputError, match="`n_jobs` must be"):
         check_jobs(n_jobs)
+
+
+def test_threads_that_live_on_do_not_keep_the_limit():
+    before = library_threads(0)
+    inside, done = threading.Barrier(3), threading.Event()
+
+    def first():
+        with one_thread():
+            inside.wait()  # both are in
+        done.wait()  # out before the other, and alive when that one leaves
+
+    def last():
+        with one_thread():
+            inside.wait()
+            time.sleep(0.2)
+
+    threads = [threading.Thread(target=one) for one in (first, last)]
+    threads[0].start()
+    time.sleep(0.1)  # so that it is the first to ask
+    threads[1].start()
+    inside.wait()
+    threads[1].join()
+    assert library_threads(0) == before
+    done.set()
+    threads[0].join()
