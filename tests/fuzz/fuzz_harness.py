@@ -12,6 +12,7 @@ import faulthandler
 import signal
 import sys
 import tempfile
+import threading
 import traceback
 import warnings
 from collections import Counter
@@ -155,6 +156,9 @@ def time_limit(label: str, seconds: float = SECONDS_A_CASE) -> Iterator[None]:
     def ring(*_: Any) -> None:
         raise _TooLong
 
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals come to the main thread alone
+        return
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     faulthandler.dump_traceback_later(3 * seconds, exit=True, file=sys.__stderr__)

@@ -66,6 +66,7 @@ FILES = {
     "study table1": "out table",
     "study highdim": "out table",
 }
+SHARES = {"measures": 0.1, "datasets": 0.1, "study table1": 0.15, "study highdim": 0.1}
 USUAL = {
     "diagnose": ["--resamples", "3"],
     "report": ["--resamples", "3"],
@@ -138,7 +139,7 @@ def _typed(draw: Any, option: str) -> str:
 
 
 def _command_entry(command: str) -> None:
-    @entry(f"dtstat {command}", 0.6)
+    @entry(f"dtstat {command}", SHARES.get(command, 0.6))
     def case(draw: Any) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
