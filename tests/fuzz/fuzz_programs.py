@@ -258,7 +258,7 @@ def _for_r_alone(draw: Any, name: str) -> dict[str, Any]:
     if name == "dependence_matrix":
         return arguments(draw, "from_matrix", dt.DependenceMatrix.from_matrix)
     if name == "lavaan_structure":
-        return {"text": draw(st.sampled_from([*MODELS, *PIECES[:20]]))}
+        return {"model": draw(st.sampled_from([*MODELS, *PIECES[:20]]))}
     content = saved(draw(st.integers(0, 4)))
     given: dict[str, Any] = {"state": content if draw(st.integers(0, 3)) else content[:-30]}
     if name == "predict":
