@@ -10,7 +10,14 @@ from functools import partial
 from dtstat import checks
 from dtstat.errors import InputError
 from dtstat.progress import Progress
-from dtstat.studies.checking import check_each, check_jobs, check_names, check_seed
+from dtstat.studies.checking import (
+    MOST_REPS,
+    MOST_ROWS,
+    check_each,
+    check_jobs,
+    check_names,
+    check_seed,
+)
 from dtstat.studies.highdim_cells import (
     READINGS,
     SEARCHES,
@@ -114,7 +121,7 @@ def highdim(
     0  50  0.0  oracle  5          2
     1  50  0.0   plain  5          2
     """
-    count = checks.integer("reps", reps, 1, f"The paper uses {HIGHDIM_DATA_SETS}.")
+    count = checks.integer("reps", reps, 1, f"The paper uses {HIGHDIM_DATA_SETS}.", MOST_REPS)
     cells = _cells(sizes, phis, shares, readings)
     chosen = check_names("searches", searches, tuple(SEARCHES))
     call, jobs = HighDimCall(check_seed(seed)), check_jobs(n_jobs)
@@ -145,7 +152,7 @@ def _cells(
 
 
 def _size(n: object) -> int:
-    return checks.integer("sizes", n, _FEWEST_ROWS, "The paper uses 250, 500 and 1000.")
+    return checks.integer("sizes", n, _FEWEST_ROWS, "The paper uses 250, 500 and 1000.", MOST_ROWS)
 
 
 def _correlation(phi: object) -> float:

@@ -11,7 +11,7 @@ from dtstat import checks
 from dtstat.api.path import check_children
 from dtstat.errors import InputError
 from dtstat.progress import Progress
-from dtstat.studies.checking import check_jobs, check_names, check_seed
+from dtstat.studies.checking import MOST_REPS, check_jobs, check_names, check_seed
 from dtstat.studies.ledger import Ledger
 from dtstat.studies.paper import MODELS, TABLE1_DATA_SETS, TABLE1_ROWS
 from dtstat.studies.recovery import RecoveryCall, recover
@@ -98,7 +98,7 @@ def table1(
     0      oracle  4      1.0
     1  likelihood  4      1.0
     """
-    count = checks.integer("reps", reps, 1, f"The paper uses {TABLE1_DATA_SETS}.")
+    count = checks.integer("reps", reps, 1, f"The paper uses {TABLE1_DATA_SETS}.", MOST_REPS)
     chosen = check_names("designs", designs, DESIGNS)
     given = {
         "thresholds": thresholds,
@@ -128,7 +128,9 @@ def _call(n: object, seed: object, preset: str | None, given: Mapping[str, objec
     return RecoveryCall(
         n=checks.integer("n", n, 3, f"The paper uses {TABLE1_ROWS}."),
         seed=check_seed(seed),
-        thresholds=checks.integer("thresholds", chosen["thresholds"], 2, "The paper uses 50."),
+        thresholds=checks.integer(
+            "thresholds", chosen["thresholds"], 2, "The paper uses 50.", MOST_REPS
+        ),
         min_children=check_children(chosen["min_children"]),
         estimator=None if preset else str(chosen["estimator"]),
         criterion=None if preset else str(chosen["criterion"]),

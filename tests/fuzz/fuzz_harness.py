@@ -76,6 +76,7 @@ class Log:
     cases: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
+    refusals: list[str] = field(default_factory=list)  # the latest
     awaited: Counter[str] = field(default_factory=Counter)
     findings: dict[str, str] = field(default_factory=dict)
     keep_going: bool = False
@@ -92,6 +93,7 @@ def attempt(label: str, function: Callable[..., Any], *args: Any, **kwargs: Any)
             result = function(*args, **kwargs)
         except DTError as error:
             LOG.endings["refused"] += 1
+            LOG.refusals[:] = [str(error)]
             _check_message(label, error, args, kwargs)
             result = None
         except Exception as error:
@@ -160,7 +162,7 @@ def time_limit(label: str, seconds: float = SECONDS_A_CASE) -> Iterator[None]:
         yield  # signals come to the main thread alone
         return
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # again: a callback may swallow it
     faulthandler.dump_traceback_later(3 * seconds, exit=True, file=sys.__stderr__)
     try:
         yield

@@ -316,7 +316,7 @@ def estimator(draw: Any) -> None:
     if attempt("DependenceThresholding.fit", fitted) is None:
         return
     scores = attempt("DependenceThresholding.transform", model.transform, X)
-    expect(scores is not None, "transform: refused what was fitted")
+    expect(scores is not None, "transform: refused what was fitted", X, LOG.refusals[-1:])
     attempt("DependenceThresholding.score", model.score, X)
     attempt("DependenceThresholding.get_feature_names_out", model.get_feature_names_out)
 

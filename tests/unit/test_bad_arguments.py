@@ -205,3 +205,20 @@ def test_r_is_told_of_functions_and_values_that_there_are_not():
     answer = r_bridge.call("kmo", {"data": {"kind": "numeric"}})
     assert answer["error"]["class"] == "InputError"
     assert "did not arrive as R sends values" in answer["error"]["message"]
+
+
+def test_an_estimator_scores_the_columns_of_a_given_structure():
+    from dtstat.interop.sklearn import DependenceThresholding
+
+    structure = dt.Structure(np.ones((3, 1)), ["x2", "x3", "x1"])
+    model = DependenceThresholding(structure=structure).fit(X)
+    named = pd.DataFrame(X, columns=[f"x{k + 1}" for k in range(6)])
+    np.testing.assert_allclose(model.transform(X)[:, 0], model.fit_.factor_scores(named)["F1"])
+    assert np.isfinite(model.score(X))
+
+
+def test_a_study_of_more_data_sets_than_memory():
+    from dtstat import studies
+
+    with pytest.raises(dt.InputError, match="`reps` must be a whole number of at most"):
+        studies.highdim(2**31, sizes=20)
