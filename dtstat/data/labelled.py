@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,8 @@ def read_spss(path: Path) -> RawTable:
     """Read a .sav or .zsav file; answers declared missing in it become NaN."""
     pyreadstat = require("pyreadstat", "Reading SPSS files")
     # The codes are needed as they are, to leave out the labels of those declared missing.
-    frame, meta = pyreadstat.read_sav(path, user_missing=True)
+    with _no_renaming():
+        frame, meta = pyreadstat.read_sav(path, user_missing=True)
     declared: dict[str, list[Range]] = meta.missing_ranges
     for item, ranges in declared.items():
         frame[item] = frame[item].mask(_declared_missing(frame[item], ranges))
@@ -47,9 +50,18 @@ def read_spss(path: Path) -> RawTable:
 def read_stata(path: Path) -> RawTable:
     """Read a .dta file; the missing values ., .a to .z become NaN."""
     pyreadstat = require("pyreadstat", "Reading Stata files")
-    frame, meta = pyreadstat.read_dta(path)
+    with _no_renaming():
+        frame, meta = pyreadstat.read_dta(path)
     # Labels of .a to .z come under the letter; all other labels of Stata are on numbers.
     return _raw_table(frame, meta, lambda _, code: not isinstance(code, str))
+
+
+@contextmanager
+def _no_renaming() -> Iterator[None]:
+    """Refuse names that occur twice, as in a damaged file; pyreadstat would rename one of them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*duplicated", UserWarning)
+        yield
 
 
 def warn_of_missing_codes(frame: pd.DataFrame, labels: ValueLabels) -> None:

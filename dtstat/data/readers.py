@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import warnings
 import zipfile
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from dtstat import checks
 from dtstat.data import limits
 from dtstat.data.checks import check_names
 from dtstat.data.cleaning import (
@@ -126,6 +128,9 @@ def _read_excel(path: Path) -> RawTable:
 
 def _read_parquet(path: Path) -> RawTable:
     require("pyarrow", "Reading .parquet files")
+    about = importlib.import_module("pyarrow.parquet").read_metadata(path)
+    # Equal answers take next to no room in the file, and eight bytes each in memory.
+    checks.size("path", path.name, (about.num_rows, about.num_columns))
     frame = pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
     check_names(list(frame.columns))
@@ -184,6 +189,12 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
         )
     if not file.exists():
         raise _not_found(file)
+    if not file.is_file():
+        raise InputError(
+            f"`path` must be a file; got '{file}', a device or a pipe, which may never end. Save "
+            "what comes out of it first.",
+            argument="path",
+        )
     if _ending(file) not in FORMATS:
         raise InputError(
             f"`path` must end in one of {', '.join(FORMATS)}; got '{file.name}'. "

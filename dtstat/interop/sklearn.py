@@ -146,7 +146,7 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
     def transform(self, X: Any) -> FloatArray:
         """Return (n, d) factor scores; a row without any answer has NaN."""
         check_is_fitted(self)
-        scores: FloatArray = self.fit_.factor_scores(self._answers(X)).to_numpy()
+        scores: FloatArray = self.fit_.factor_scores(self._fitted_items(X)).to_numpy()
         return scores
 
     def score(self, X: Any, y: object = None) -> float:
@@ -158,15 +158,23 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
         """
         check_is_fitted(self)
         if self.fit_.nonlinear is not None:
-            return float(self.fit_.nonlinear.log_likelihoods(self._answers(X)).rows.mean())
+            return float(self.fit_.nonlinear.log_likelihoods(self._fitted_items(X)).rows.mean())
         margins = cast("Marginals", self.fit_.marginals)  # only a fit to a matrix has none
-        Z = margins.normal_scores(self._answers(X))
+        Z = margins.normal_scores(self._fitted_items(X))
         return float(row_log_likelihoods(self.fit_.estimate, Z).mean())
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the names of the factors, F1, F2, ...; names of the items play no part."""
         check_is_fitted(self)
         return np.array(self.fit_.factor_names, dtype=object)
+
+    def _fitted_items(self, X: Any) -> FloatArray:
+        """(n, k) answers to the items of the fit: with ``structure`` some columns may be others."""
+        values = self._answers(X)
+        known = getattr(self, "feature_names_in_", [f"x{k + 1}" for k in range(values.shape[1])])
+        places = {str(name): k for k, name in enumerate(known)}
+        chosen: FloatArray = values[:, [places[name] for name in self.fit_.item_names]]
+        return chosen
 
     def _answers(self, X: Any, fitting: bool = False) -> FloatArray:
         """(n, p) numbers, checked as scikit-learn checks them."""

@@ -42,11 +42,13 @@ class DamagedError(ValueError):
 def write_archive(text: str, arrays: list[NDArray[Any]], compressed: bool) -> bytes:
     """Return an archive of a JSON text and the arrays it refers to as a0, a1, ..."""
     buffer = io.BytesIO()
-    write = np.savez_compressed if compressed else np.savez
-    write(buffer, allow_pickle=False, **{f"a{k}": a for k, a in enumerate(arrays)})
-    with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
-        member = zipfile.ZipInfo(METADATA, _EPOCH)
-        archive.writestr(member, text, zipfile.ZIP_DEFLATED)
+    how = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for k, array in enumerate(arrays):
+            written = io.BytesIO()
+            np.lib.format.write_array(written, array, allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"a{k}.npy", _EPOCH), written.getbuffer(), how)
+        archive.writestr(zipfile.ZipInfo(METADATA, _EPOCH), text, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 

@@ -217,6 +217,11 @@ def _patterns_exist(sample: Any) -> bool:
     )
 
 
+def _loaded(design: Any) -> bool:
+    finite = all(np.isfinite(part).all() for part in (design.loadings, design.factor_correlations))
+    return finite and bool((design.loadings != 0).any(axis=0).all())
+
+
 def _pairs_exist(stability: Any) -> bool:
     p = len(stability.fit.support)
     return all(0 <= pair.first < p and 0 <= pair.second < p for pair in stability.disagreements)
@@ -252,4 +257,5 @@ _RULES: dict[str, dict[str, Callable[[Any], bool]]] = {
     },
     "Sample": {"patterns are of the items": _patterns_exist},
     "Stability": {"pairs are of the items": _pairs_exist},
+    "SurveyDesign": {"factors have items": _loaded},
 }

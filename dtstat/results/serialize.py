@@ -15,6 +15,7 @@ import dataclasses
 import json
 import math
 import os
+import stat
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -110,7 +111,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise checks.refusal("path", "the name of a file", path, "See the method save().")
     name = os.fspath(path)
     try:
-        check_size(Path(path).stat().st_size)
+        about = Path(path).stat()
+        if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
+            raise ValueError("it is no file but a device or a pipe, which may never end")
+        check_size(about.st_size)
         content = Path(path).read_bytes()
     except TooLargeError as error:
         raise _too_large(name, error) from None

@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dtstat import checks
 from dtstat.arrays import BoolArray
-from dtstat.errors import InputError, nearest
+from dtstat.data.checks import check_writable_names
+from dtstat.errors import InputError, nearest, shown
 
 _R_WORDS = frozenset(
     {
@@ -76,11 +78,15 @@ class Structure:
         A leading minus (a reverse-keyed item) is dropped. Items are those of ``item_names`` or,
         without it, those of the key in order of appearance.
         """
-        lists = {k: [v] if isinstance(v, str) else v for k, v in keys.items()}
-        sets = {k: [str(item).removeprefix("-") for item in v] for k, v in lists.items()}
+        if not isinstance(keys, Mapping):
+            raise checks.refusal("keys", "a dict from factor to items", keys, "As to_keys() gives.")
+        advice = "Give a list of items for every factor."
+        lists = {k: checks.texts("keys", v, advice) for k, v in keys.items()}
+        sets = {k: [item.removeprefix("-") for item in v] for k, v in lists.items()}
         if item_names is None:
             item_names = list(dict.fromkeys(name for names in sets.values() for name in names))
-        items = [str(name) for name in item_names]
+        letters = list(item_names) if isinstance(item_names, str) else item_names
+        items = checks.texts("item_names", letters, "Give a name for every item.")
         position = {name: i for i, name in enumerate(items)}
         A = np.zeros((len(items), len(sets)), dtype=bool)
         for k, names in enumerate(sets.values()):
@@ -171,7 +177,7 @@ class Structure:
         upper
             A structure whose items are the factors of this one.
         """
-        if set(upper.item_names) != set(self.factor_names):
+        if not isinstance(upper, Structure) or set(upper.item_names) != set(self.factor_names):
             raise InputError(
                 "`upper` must have the factors of this structure as its items: "
                 f"{', '.join(self.factor_names)}.",
@@ -244,8 +250,8 @@ class Structure:
 
 def _checked_support(support: npt.ArrayLike) -> BoolArray:
     try:
-        A = np.asarray(support)
-    except ValueError:
+        A = np.asarray(np.ma.filled(support, 0))
+    except (TypeError, ValueError):
         raise InputError("`support` must have equally long rows.", "support") from None
     if A.ndim != 2:
         raise InputError(
@@ -271,7 +277,9 @@ def _checked_support(support: npt.ArrayLike) -> BoolArray:
 def _names(names: Sequence[str] | None, count: int, argument: str, stem: str) -> tuple[str, ...]:
     if names is None:
         return tuple(f"{stem}{i + 1}" for i in range(count))
-    named = tuple(str(name) for name in names)
+    letters = list(names) if isinstance(names, str) else names  # "abc" names three
+    named = tuple(checks.texts(argument, letters, "Give a list of names."))
+    check_writable_names(named, argument)
     if len(named) != count:
         raise InputError(f"`{argument}` must have {count} names; got {len(named)}.", argument)
     if len(set(named)) != count:
@@ -282,14 +290,15 @@ def _names(names: Sequence[str] | None, count: int, argument: str, stem: str) ->
 
 def _index(which: int | str, names: tuple[str, ...], what: str) -> int:
     if not names:
-        raise InputError(f"There is no {what} {which!r}: the structure has none.", what)
+        raise InputError(f"There is no {what} {shown(which)}: the structure has none.", what)
     if isinstance(which, str):
         if which in names:
             return names.index(which)
         raise InputError(f"There is no {what} '{which}'. {nearest(which, names)}", what)
     if not isinstance(which, Integral) or isinstance(which, bool) or not 0 <= which < len(names):
         raise InputError(
-            f"`{what}` must be a name or an index from 0 to {len(names) - 1}; got {which}.", what
+            f"`{what}` must be a name or an index from 0 to {len(names) - 1}; got {shown(which)}.",
+            what,
         )
     return int(which)
 

@@ -7,6 +7,9 @@ from typing import Any, TypeVar
 
 from dtstat import checks
 
+MOST_REPS = 100_000  # more is a slip of the keyboard, and the list of them would fill the memory
+MOST_ROWS = 10_000  # with 15,000 items; a data set of more does not fit into the memory
+
 Number = TypeVar("Number", int, float)
 
 

@@ -12,7 +12,7 @@ from dtstat.errors import InputError
 from dtstat.execution.ledger import Ledger
 from dtstat.execution.parallel import Jobs, check_jobs
 from dtstat.progress import Progress
-from dtstat.studies.checking import check_each, check_names, check_seed
+from dtstat.studies.checking import MOST_REPS, MOST_ROWS, check_each, check_names, check_seed
 from dtstat.studies.highdim_cells import (
     READINGS,
     SEARCHES,
@@ -115,7 +115,7 @@ def highdim(
     0  50  0.0  oracle  5          2
     1  50  0.0   plain  5          2
     """
-    count = checks.integer("reps", reps, 1, f"The paper uses {HIGHDIM_DATA_SETS}.")
+    count = checks.integer("reps", reps, 1, f"The paper uses {HIGHDIM_DATA_SETS}.", MOST_REPS)
     cells = _cells(sizes, phis, shares, readings)
     chosen = check_names("searches", searches, tuple(SEARCHES))
     call, jobs = HighDimCall(check_seed(seed)), check_jobs(n_jobs)
@@ -146,7 +146,7 @@ def _cells(
 
 
 def _size(n: object) -> int:
-    return checks.integer("sizes", n, _FEWEST_ROWS, "The paper uses 250, 500 and 1000.")
+    return checks.integer("sizes", n, _FEWEST_ROWS, "The paper uses 250, 500 and 1000.", MOST_ROWS)
 
 
 def _correlation(phi: object) -> float:

@@ -13,7 +13,7 @@ from dtstat.errors import InputError
 from dtstat.execution.ledger import Ledger
 from dtstat.execution.parallel import Jobs, check_jobs
 from dtstat.progress import Progress
-from dtstat.studies.checking import check_names, check_seed
+from dtstat.studies.checking import MOST_REPS, check_names, check_seed
 from dtstat.studies.paper import MODELS, TABLE1_DATA_SETS, TABLE1_ROWS
 from dtstat.studies.recovery import RecoveryCall, recover
 from dtstat.studies.runner import run_missing
@@ -99,7 +99,7 @@ def table1(
     0      oracle  4      1.0
     1  likelihood  4      1.0
     """
-    count = checks.integer("reps", reps, 1, f"The paper uses {TABLE1_DATA_SETS}.")
+    count = checks.integer("reps", reps, 1, f"The paper uses {TABLE1_DATA_SETS}.", MOST_REPS)
     chosen = check_names("designs", designs, DESIGNS)
     given = {
         "thresholds": thresholds,
@@ -129,7 +129,9 @@ def _call(n: object, seed: object, preset: str | None, given: Mapping[str, objec
     return RecoveryCall(
         n=checks.integer("n", n, 3, f"The paper uses {TABLE1_ROWS}."),
         seed=check_seed(seed),
-        thresholds=checks.integer("thresholds", chosen["thresholds"], 2, "The paper uses 50."),
+        thresholds=checks.integer(
+            "thresholds", chosen["thresholds"], 2, "The paper uses 50.", MOST_REPS
+        ),
         min_children=check_children(chosen["min_children"]),
         estimator=None if preset else str(chosen["estimator"]),
         criterion=None if preset else str(chosen["criterion"]),

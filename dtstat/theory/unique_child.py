@@ -61,10 +61,12 @@ def ucc_probability(
     a = checks.open_unit("alpha", alpha, "It is the probability that a factor is a parent.")
     checks.choice("form", form, FORMS)
     if form == "exact":
+        if d > p:
+            return 0.0  # one item serves one factor
         if max(p, p * d / 1000) > _MOST_STEPS:
             wanted = f"at most {_MOST_STEPS} for the form 'exact', which goes item by item"
             raise checks.refusal("p", wanted, p, "Use form='bound', or fewer factors `d`.")
-        return _all_served(p, d, a) if d <= p else 0.0  # one item serves one factor
+        return _all_served(p, d, a)
     none_else = (1 - a) ** d
     if form == "bound":
         return max(0.0, 1 - d * math.exp(-p * a * none_else))

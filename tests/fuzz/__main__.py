@@ -32,8 +32,6 @@ def main() -> int:
     total = sum(LOG.cases.values())
     seconds = time.monotonic() - begun
     print(f"{total:7d} cases in all, {seconds:.0f} s, seed {wanted.seed}; {dict(LOG.endings)}")
-    for place, count in LOG.awaited.items():
-        print(f"awaited, {count} times: {place}")
     print(f"\n{len(LOG.findings)} kinds of findings")
     return 1 if LOG.findings else 0
 

@@ -282,6 +282,21 @@ def fit_invariance(draw: Any) -> None:
     expect(not far > 1e-4, "fit: another fit", far)
 
 
+@entry("fit with curves", 0.15)
+def curves(draw: Any) -> None:
+    """Curves through few rows of any numbers, and scores by them."""
+    X = values(draw)[:60, :4]
+    given: dict[str, Any] = {"estimator": "spline", "seed": 1, "finalists": 1, "min_children": 2}
+    if X.shape[1] and draw(st.booleans()):
+        given["structure"] = dt.Structure(np.ones((X.shape[1], 1)))
+    if draw(st.booleans()):
+        given["criterion"] = draw(st.sampled_from(["validation", "cv", "bic"]))
+    fit = attempt("fit", dt.fit, X, **given)
+    check_result(draw, "fit with curves", fit)
+    if fit is not None:
+        attempt("DTFit.factor_scores", fit.factor_scores, X)
+
+
 @entry("errors and warnings", 0.3, covers=("DTError", "InputError", "MissingExtraError"))
 def errors(draw: Any) -> None:
     """Every error can be made, printed and caught as DTError."""

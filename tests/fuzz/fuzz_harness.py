@@ -12,6 +12,7 @@ import faulthandler
 import signal
 import sys
 import tempfile
+import threading
 import traceback
 import warnings
 from collections import Counter
@@ -28,8 +29,6 @@ from dtstat.errors import DTError, DTWarning
 SECONDS_A_CASE = 90
 LONGEST_MESSAGE = 2_000  # characters: a message is to be read
 LONGEST_SHOWN = 400
-# Places known to break the rule whose repair is under way elsewhere; remove a line with its repair.
-AWAITED = ("dtstat/structure/", "dtstat/dependence/pairs.py", "dtstat/selection/resampling.py")
 
 
 # Errors of a strategy or an oracle, not of a call: a long run notes them and goes on.
@@ -75,7 +74,7 @@ class Log:
     cases: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
-    awaited: Counter[str] = field(default_factory=Counter)
+    refusals: list[str] = field(default_factory=list)  # the latest
     findings: dict[str, str] = field(default_factory=dict)
     keep_going: bool = False
 
@@ -91,14 +90,12 @@ def attempt(label: str, function: Callable[..., Any], *args: Any, **kwargs: Any)
             result = function(*args, **kwargs)
         except DTError as error:
             LOG.endings["refused"] += 1
+            LOG.refusals[:] = [str(error)]
             _check_message(label, error, args, kwargs)
             result = None
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             ours = [f for f in traceback.extract_tb(error.__traceback__) if "dtstat/" in f.filename]
-            if ours and any(place in ours[-1].filename for place in AWAITED):
-                LOG.awaited[f"{_place(ours[-1])}: {type(error).__name__}"] += 1
-                return None
             raise Finding(
                 f"{label}: {type(error).__name__}: {_short(error)}\n"
                 f"  at {_place(ours[-1] if ours else where)} (deepest: {_place(where)})\n"
@@ -155,8 +152,11 @@ def time_limit(label: str, seconds: float = SECONDS_A_CASE) -> Iterator[None]:
     def ring(*_: Any) -> None:
         raise _TooLong
 
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals come to the main thread alone
+        return
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # again: a callback may swallow it
     faulthandler.dump_traceback_later(3 * seconds, exit=True, file=sys.__stderr__)
     try:
         yield

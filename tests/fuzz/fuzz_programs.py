@@ -17,7 +17,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 from fuzz_arguments import MODELS, PIECES, arguments
-from fuzz_harness import attempt, entry, expect
+from fuzz_harness import LOG, attempt, entry, expect
 from fuzz_results import check_result
 from fuzz_saved import saved
 from fuzz_tables import csv_file, factor_answers, tables, usable_tables
@@ -66,6 +66,7 @@ FILES = {
     "study table1": "out table",
     "study highdim": "out table",
 }
+SHARES = {"measures": 0.1, "datasets": 0.1, "study table1": 0.15, "study highdim": 0.1}
 USUAL = {
     "diagnose": ["--resamples", "3"],
     "report": ["--resamples", "3"],
@@ -99,56 +100,101 @@ def run(line: list[str], folder: Path, encoding: str = "utf-8") -> tuple[int, st
     return code, texts[0], texts[1]
 
 
-def command_line(draw: Any, command: str, folder: Path) -> list[str]:
+# What may be typed for an option, for the half of the cases that should come to something.
+GOOD_TYPED = {
+    "measure": ["kendall", "pearson"],
+    "search": ["threshold", "sequential"],
+    "criterion": ["bic", "cv", "ebic"],
+    "min-children": ["2", "3"],
+    "uncovered": ["report", "attach"],
+    "missing": ["pairwise"],
+    "misfit": ["none"],
+    "cutoff": ["0.2"],
+    "rows": ["3"],
+    "seed": ["1", "7"],
+    "refine!": [""],
+    "std-lv!": [""],
+    "orthogonal!": [""],
+    "factor-table!": [""],
+    "paper!": [""],
+    "at": ["0.3"],
+    "structures": ["2"],
+    "by": ["factors"],
+    "title": ["<script>alert(1)</script>"],
+    "levels": ["5"],
+    "error": ["0.1"],
+    "snr": ["2"],
+    "cross-loadings": ["1"],
+    "factor-correlation": ["0.2"],
+}
+# Options that do not go with the usual design, or have another meaning there.
+NOT_FOR = {"cfa": ("missing",), "simulate": ("factor-correlation",)}
+
+
+def command_line(draw: Any, command: str) -> list[str]:
     """What somebody might type after ``dtstat``."""
-    line = command.split()
-    if command == "simulate":
-        line.append(draw(st.sampled_from(["out.csv", "no/such/folder.csv", "", "."])))
-    elif command not in ("plan", "measures", "datasets") and not command.startswith("study"):
-        names = ["holzinger_swineford_9", "answers.csv", "answers.csv", "absent.csv", "nonsense"]
-        names += ["bad.dtstat", "\udcff.csv", ".", ""]
-        line.append(draw(st.sampled_from(names)))
-    line += USUAL.get(command, [])
+    good = draw(st.booleans())
+    line = [*command.split(), *_argument(draw, command, good), *USUAL.get(command, [])]
+    if command == "plan" and good:
+        line += ["--factors", "2"]
     known = OPTIONS[command].split()
+    if good:
+        known = [k for k in known if k in GOOD_TYPED and k not in NOT_FOR.get(command, ())]
     for option in draw(st.lists(st.sampled_from(known), max_size=3)) if known else []:
         line.append(f"--{option.rstrip('!')}")
         if not option.endswith("!"):
-            line.append(_typed(draw, option))
+            line.append(draw(st.sampled_from(GOOD_TYPED[option])) if good else _typed(draw, option))
     files = FILES.get(command, "").split()
-    for option in draw(st.lists(st.sampled_from(files), max_size=2, unique=True)) if files else []:
-        line += [f"--{option}", draw(st.sampled_from(["a.csv", "b.html", "b.json", ".", "no/x"]))]
+    for k, option in enumerate(
+        draw(st.lists(st.sampled_from(files), max_size=2, unique=True)) if files else []
+    ):
+        bad = draw(st.sampled_from(["a.csv", "b.html", "b.json", ".", "no/x"]))
+        line += [f"--{option}", ["a.csv", "b.html"][k] if good else bad]
     return line
+
+
+def _argument(draw: Any, command: str, good: bool) -> list[str]:
+    """The file that a command reads or writes."""
+    if command in ("plan", "measures", "datasets") or command.startswith("study"):
+        return []
+    if command == "simulate":
+        names = ["out.csv"] if good else ["out.csv", "no/such/folder.csv", "", "."]
+    elif good:
+        names = ["holzinger_swineford_9", "usable.csv", "usable.csv"]
+    else:
+        names = ["answers.csv", "answers.csv", "absent.csv", "nonsense", "bad.dtstat"]
+        names += ["\udcff.csv", ".", ""]
+    return [draw(st.sampled_from(names))]
+
+
+def _usable(draw: Any, folder: Path) -> None:
+    """A file of usable answers, some items with hostile names, x1 to x3 as they are."""
+    X = factor_answers(np.random.default_rng(draw(st.integers(0, 10**6))), 80, 6)
+    others = ["=cmd()", "<script>alert(1)</script>", "@SUM(A1)", "é", "a,b", "q 5", "-x", '"']
+    names = draw(st.lists(st.sampled_from(others), min_size=3, max_size=3, unique=True))
+    pd.DataFrame(X, columns=["x1", "x2", "x3", *names]).to_csv(folder / "usable.csv", index=False)
 
 
 def _typed(draw: Any, option: str) -> str:
     if option == "model":
         return draw(st.sampled_from([*MODELS, *PIECES])).replace("\0", "").replace("\ud800", "")
-    good = {
-        "measure": ["kendall", "pearson"],
-        "search": ["threshold", "sequential"],
-        "estimator": ["linear", "copula", "ml", "fiml", "dwls"],
-        "criterion": ["bic", "cv"],
-        "columns": ["x*", "x1,x2,x3,x4"],
-        "factors": ["2", "3"],
-        "items": ["10", "25"],
-        "margin": ["0.1", "0.3"],
-        "n-obs": ["100"],
-    }
-    return draw(st.sampled_from([*TYPED, *good.get(option, []) * 8]))
+    return draw(st.sampled_from([*TYPED, *GOOD_TYPED.get(option, []) * 8]))
 
 
 def _command_entry(command: str) -> None:
-    @entry(f"dtstat {command}", 0.6)
+    @entry(f"dtstat {command}", SHARES.get(command, 0.6))
     def case(draw: Any) -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             csv_file(draw, folder)
             (folder / "bad.dtstat").write_bytes(b"PK nonsense")
-            line = command_line(draw, command, folder)
+            _usable(draw, folder)
+            line = command_line(draw, command)
             encoding = draw(st.sampled_from(["utf-8", "utf-8", "ascii", "cp1252"]))
             ended = attempt(f"dtstat {command}", run, line, folder, encoding)
             expect(ended is not None, f"dtstat {command}: raised a DTError", line)
             code, out, err = ended
+            LOG.endings[f"exit status {code}"] += 1
             expect(code in (0, 2), f"dtstat {command}: ended with {code}", line, err)
             expect("Traceback" not in out + err, f"dtstat {command}: a traceback", line, err)
             expect(code == 0 or bool(err.strip()), f"dtstat {command}: no message", line)
@@ -160,18 +206,18 @@ for _command in OPTIONS:
 
 
 def _check_written(folder: Path) -> None:
-    """No file that was written holds a live formula or live HTML of a name."""
-    for file in folder.iterdir():
-        if file.name.startswith("a.csv") and file.is_file():
-            head = file.read_bytes()[:4]
-            if head.startswith(b"PK") or head.startswith(b"{"):
-                continue  # --save, --json or --out under that name
-            text = file.read_text(encoding="utf-8")
+    """No table or page that was written holds a live formula or live HTML of a name."""
+    for name in ("a.csv", "b.html"):
+        file = folder / name
+        content = file.read_bytes() if file.is_file() else b""
+        if content.startswith((b"PK", b"{")):
+            continue  # a saved result, JSON or a ledger under that name
+        text = content.decode("utf-8")
+        if text.startswith("<"):
+            expect("<script>alert" not in text and "<b>bold" not in text, "live HTML", name)
+        else:
             alive = re.search(r"(^|,)\"?=(?!~|=)", text, re.MULTILINE)
             expect(alive is None, "a formula was written", text)
-        if file.suffix == ".html":
-            text = file.read_text(encoding="utf-8")
-            expect("<script>alert" not in text and "<b>bold" not in text, "live HTML", file.name)
 
 
 @entry("dtstat", 0.2)
@@ -212,7 +258,7 @@ def _for_r_alone(draw: Any, name: str) -> dict[str, Any]:
     if name == "dependence_matrix":
         return arguments(draw, "from_matrix", dt.DependenceMatrix.from_matrix)
     if name == "lavaan_structure":
-        return {"text": draw(st.sampled_from([*MODELS, *PIECES[:20]]))}
+        return {"model": draw(st.sampled_from([*MODELS, *PIECES[:20]]))}
     content = saved(draw(st.integers(0, 4)))
     given: dict[str, Any] = {"state": content if draw(st.integers(0, 3)) else content[:-30]}
     if name == "predict":
@@ -270,7 +316,7 @@ def estimator(draw: Any) -> None:
     if attempt("DependenceThresholding.fit", fitted) is None:
         return
     scores = attempt("DependenceThresholding.transform", model.transform, X)
-    expect(scores is not None, "transform: refused what was fitted")
+    expect(scores is not None, "transform: refused what was fitted", X, LOG.refusals[-1:])
     attempt("DependenceThresholding.score", model.score, X)
     attempt("DependenceThresholding.get_feature_names_out", model.get_feature_names_out)
 

@@ -242,6 +242,6 @@ def use(result: Any) -> None:
     """Call what can be called without arguments; only DTErrors may come."""
     attempt("repr of loaded", repr, result)
     for name in TELLING:
-        method = getattr(result, name, None)
+        method = attempt(f"loaded {type(result).__name__}.{name}", getattr, result, name, None)
         if callable(method):
             check_told(name, attempt(f"loaded {type(result).__name__}.{name}", method))

@@ -27,6 +27,7 @@ PROCESS_WIDE = {
         "interop/r/session.py",  # once, when R starts
         "data/delimited.py",
         "data/frames.py",
+        "data/labelled.py",
         "data/readers.py",
         "execution/parallel.py",  # only when work is broken off
         "studies/recovery.py",

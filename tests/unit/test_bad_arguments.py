@@ -146,3 +146,79 @@ class TestModels:
         L = pd.DataFrame(np.eye(3), columns=list("ABC"))
         with pytest.raises(dt.InputError, match="finite loadings"):
             dt.compare_solutions(L, L * np.nan)
+
+
+class TestSizes:
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda: dt.simulate("chain", 2**40),
+            lambda: dt.simulate("chain", 10, items_per_factor=10**12),
+            lambda: dt.simulate("high_dimensional", 2**31),
+            lambda: dt.simulate("clusters", 10, n_factors=10**6),
+            lambda: dt.survey_design(3, 2**31),
+            lambda: dt.survey_design(10**6),
+        ],
+    )
+    def test_tables_larger_than_the_memory(self, call):
+        with pytest.raises(dt.InputError, match="no table has more than"):
+            call()
+
+    def test_probabilities_that_are_counted_item_by_item(self):
+        with pytest.raises(dt.InputError, match="goes item by item"):
+            dt.ucc_probability(10**12, 3, 0.2)
+        assert dt.ucc_probability(3, 2**31, 0.2) == 0  # three items cannot serve more factors
+        assert dt.ucc_probability(10**12, 3, 0.2, "bound") > 0.99
+
+    @pytest.mark.parametrize("error", [5e-324, 1e-17, 1e-9])
+    def test_errors_next_to_nothing(self, error):
+        plan = dt.plan(
+            n_factors=2, n_draws=5, most_rows=100, error=error, measure="pearson", seed=1
+        )
+        assert plan.table["guarantee"][0] > 500
+
+
+class TestWhatCannotBeComputed:
+    def test_factors_that_are_not_there(self):
+        rows = np.tile(X[:2], (20, 1))
+        with pytest.raises(dt.DTError), pytest.warns(dt.DTWarning):
+            dt.efa(rows, 3)
+
+    def test_loadings_of_extreme_size_are_compared(self):
+        L = pd.DataFrame(np.eye(3) + 0.1, columns=list("ABC"))
+        found = dt.compare_solutions(L, L * 1e308)
+        assert found.mean_congruence == pytest.approx(1)
+
+
+def test_dollars_in_names_are_no_formulas(drawing):
+    names = ["$", r"$\frac$", "a_b^c$x$", "q\nr", "a\0b", "n" * 500]
+    fit = dt.fit(pd.DataFrame(X, columns=names))
+    for kind in ("diagram", "loadings", "dependence", "margin", "barcode"):
+        fit.plot(kind)
+        drawing.gcf().canvas.draw()
+
+
+def test_r_is_told_of_functions_and_values_that_there_are_not():
+    from dtstat.interop import r_bridge
+
+    assert "Did you mean 'fit'?" in r_bridge.call("fitt", {})["error"]["message"]
+    answer = r_bridge.call("kmo", {"data": {"kind": "numeric"}})
+    assert answer["error"]["class"] == "InputError"
+    assert "did not arrive as R sends values" in answer["error"]["message"]
+
+
+def test_an_estimator_scores_the_columns_of_a_given_structure():
+    from dtstat.interop.sklearn import DependenceThresholding
+
+    structure = dt.Structure(np.ones((3, 1)), ["x2", "x3", "x1"])
+    model = DependenceThresholding(structure=structure).fit(X)
+    named = pd.DataFrame(X, columns=[f"x{k + 1}" for k in range(6)])
+    np.testing.assert_allclose(model.transform(X)[:, 0], model.fit_.factor_scores(named)["F1"])
+    assert np.isfinite(model.score(X))
+
+
+def test_a_study_of_more_data_sets_than_memory():
+    from dtstat import studies
+
+    with pytest.raises(dt.InputError, match="`reps` must be a whole number of at most"):
+        studies.highdim(2**31, sizes=20)

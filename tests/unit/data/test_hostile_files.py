@@ -1,8 +1,10 @@
 """Files of answers that are odd, damaged, or made to do harm."""
 
 import gzip
+import os
 import zipfile
 
+import pandas as pd
 import pytest
 
 import dtstat as dt
@@ -90,6 +92,19 @@ def test_a_workbook_may_not_fill_the_memory(tmp_path, monkeypatch):
 def test_names_no_file_can_have(path):
     with pytest.raises(dt.InputError, match="must be a file that exists"):
         dt.read_survey(path)
+
+
+def test_a_parquet_file_may_not_fill_the_memory(tmp_path, monkeypatch):
+    pd.DataFrame({"a": [1.0] * 1_000, "b": [2.0] * 1_000}).to_parquet(tmp_path / "a.parquet")
+    monkeypatch.setattr("dtstat.checks.MOST_CELLS", 1_500)
+    with pytest.raises(dt.InputError, match="no table has more than 1500 numbers"):
+        dt.read_survey(tmp_path / "a.parquet")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(dt.InputError, match="may never end"):
+        dt.read_survey(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("option", ["columns", "missing_codes"])

@@ -194,6 +194,11 @@ class TestFields:
         assert name in serialize._CLASSES
 
 
+def test_a_device_that_never_ends_is_not_read():
+    with pytest.raises(dt.InputError, match="may never end"):
+        dt.load("/dev/zero")
+
+
 @pytest.mark.parametrize("path", ["a\0b", "\ud800", "x" * 5_000])
 def test_names_no_file_can_have(path):
     with pytest.raises(dt.InputError, match="Cannot read"):
