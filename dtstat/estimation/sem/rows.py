@@ -42,7 +42,7 @@ def _check_size(X: FloatArray, names: Sequence[str]) -> None:
     if not X.size:
         return
     size = np.nanmax(np.abs(X), axis=0)
-    bad = np.flatnonzero((size > _LARGEST) | (size < 1 / _LARGEST))
+    bad = np.flatnonzero((size > _LARGEST) | ((size < 1 / _LARGEST) & (size > 0)))
     if bad.size:
         raise InputError(
             f"item '{names[bad[0]]}' must have answers of moderate size; got {size[bad[0]]:g} at "

@@ -118,7 +118,7 @@ def test_a_second_call_goes_on(run, tmp_path):
     file.write_bytes(file.read_bytes()[:-3])
     status, _, err = run(*SMALL, "--out", file)
     assert status == 0
-    assert err.startswith("dtstat: warning: The last line of the ledger")
+    assert err.startswith("dtstat: warning: The end of the ledger")
     assert err.count("\n") == 1
 
 
@@ -134,7 +134,7 @@ def test_the_ledger_of_another_call_is_refused(run, refusal, tmp_path):
         (["--reps", 0], "`reps` must be a whole number of at least 1; got 0."),
         (["--designs", "chian"], "Did you mean 'chain'?"),
         (["--designs", ""], "`designs` must be one or more designs"),
-        (["--jobs", 0], "`n_jobs` must be a number of processes"),
+        (["--jobs", 0], "`n_jobs` must be a number of workers"),
         (["--estimator", "copla"], "Did you mean 'copula'?"),
         (["--criterion", "ebicc"], "Did you mean 'ebic'?"),
         (["--preset", "paper", "--criterion", "bic"], "`criterion` does not go with `preset`"),

@@ -124,7 +124,7 @@ def test_a_second_call_goes_on(run, tmp_path):
         (["--shares", "1.5"], "`shares` must be a number in [0, 1)"),
         (["--readings", ""], "`readings` must be one or more readings"),
         (["--searches", "oracel"], "Did you mean 'oracle'?"),
-        (["--jobs", 0], "`n_jobs` must be a number of processes"),
+        (["--jobs", 0], "`n_jobs` must be a number of workers"),
         (["--table", "FOLDER/t.pdf"], "`table` must be a file whose name ends in .csv, .md, "),
         (["--figure", "FOLDER/f.doc"], "`figure` must be a file whose name ends in .png, .pdf, "),
         (["--figure", "FOLDER/no/f.png"], "there is no folder"),

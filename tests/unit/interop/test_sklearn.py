@@ -51,7 +51,8 @@ def test_checks_of_scikit_learn(estimator, check, monkeypatch):
 def test_takes_the_arguments_of_fit():
     here = inspect.signature(DependenceThresholding).parameters
     there = dict(inspect.signature(dt.fit).parameters)
-    for name in ("data", "n_obs", "progress"):
+    # A checkpoint belongs to one call, and an estimator is fitted again and again.
+    for name in ("data", "n_obs", "progress", "checkpoint"):
         del there[name]
     there["random_state"] = there.pop("seed")
     assert {name: p.default for name, p in here.items()} == {
