@@ -1,8 +1,8 @@
 """One thread for linear algebra, so that sums do not depend on the machine's cores.
 
-The number of threads of most libraries belongs to the whole process. Where several threads of the
-caller ask for one, the first sets it and the last sets it back. That of OpenMP belongs to each
-thread of the caller, which sets and restores its own.
+The number of threads of most libraries belongs to the whole process. Where several ask for one,
+the first sets it and the last sets it back. That of OpenMP belongs to each thread of the caller,
+where it is counted and set back in the same way.
 """
 
 from __future__ import annotations
@@ -15,38 +15,47 @@ from typing import Any
 
 import threadpoolctl
 
+_LOCK = threading.RLock()
 
-class _Limit:
-    """How many have asked, and what to undo when the last is done."""
+
+class _Libraries:
+    """What is loaded; looking for it takes milliseconds, so only when modules have been added."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._asked = 0
-        self._modules = 0  # loaded when the libraries were looked for, which takes milliseconds
-        self._libraries: Any = None
-        self._set: Any = None
+        self._modules = 0
+        self._found: Any = None
 
-    def acquire(self) -> Any:
-        """Set the limit; return what this thread has to undo itself."""
-        with self._lock:
-            self._asked += 1
-            if self._modules != len(sys.modules):
-                self._modules = len(sys.modules)
-                self._libraries = threadpoolctl.ThreadpoolController()
-            if self._asked == 1:
-                _take_control()
-                self._set = self._libraries.select(user_api="blas").limit(limits=1)
-            own = self._libraries.select(user_api="openmp")
-        return own.limit(limits=1)
+    def limited(self, kind: str) -> Any:
+        """Give the libraries of a kind one thread; return what sets them back."""
+        if self._modules != len(sys.modules):
+            self._modules, self._found = len(sys.modules), threadpoolctl.ThreadpoolController()
+        return self._found.select(user_api=kind).limit(limits=1)
 
-    def release(self, own: Any) -> None:
-        """Undo what this thread has set, and as the last what the first has."""
-        own.restore_original_limits()
-        with self._lock:
-            self._asked -= 1
-            if not self._asked:
-                _take_control()
-                self._set.restore_original_limits()
+
+class _Limit:
+    """How many have asked for one kind of libraries, and what to undo when the last is done."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind, self._asked, self._set = kind, 0, None
+
+    def acquire(self) -> None:
+        self._asked += 1
+        if self._asked == 1:
+            _take_control()
+            self._set = _LIBRARIES.limited(self._kind)
+
+    def release(self) -> None:
+        self._asked -= 1
+        if not self._asked and self._set is not None:
+            _take_control()
+            self._set.restore_original_limits()
+
+
+class _OwnLimit(threading.local):
+    """The limit of a thread."""
+
+    def __init__(self) -> None:
+        self.limit = _Limit("openmp")
 
 
 def _take_control() -> None:
@@ -56,14 +65,20 @@ def _take_control() -> None:
         openblas.clear_controlling_thread(force=True)
 
 
-_LIMIT = _Limit()
+_LIBRARIES = _Libraries()
+_PROCESS, _THREAD = _Limit("blas"), _OwnLimit()
 
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """Give the linear algebra libraries of this process one thread each."""
-    own = _LIMIT.acquire()
+    """Give the linear algebra libraries one thread each."""
+    own = _THREAD.limit  # a generator may be closed by another thread
+    with _LOCK:
+        _PROCESS.acquire()
+        own.acquire()
     try:
         yield
     finally:
-        _LIMIT.release(own)
+        with _LOCK:
+            own.release()
+            _PROCESS.release()
