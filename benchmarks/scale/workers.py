@@ -20,9 +20,9 @@ RESAMPLES = 200
 
 
 def study_cell(**how: Any) -> bytes:
-    """One condition of the second simulation, 16 data sets of 375 items."""
+    """One condition of the second simulation, 40 data sets of 375 items."""
     cell = {"phis": 0.25, "shares": (), "searches": "plain"}
-    return highdim(16, 250, **cell, seed=5, **how).outcomes.to_csv().encode()
+    return highdim(40, 250, **cell, seed=5, **how).outcomes.to_csv().encode()
 
 
 def bootstraps(**how: Any) -> bytes:
