@@ -26,7 +26,7 @@ from dtstat.results.fit import DTFit
 from dtstat.results.trust.diagnosing import implied_dependence, margin_intervals
 from dtstat.results.trust.diagnosis import Diagnosis
 from dtstat.results.trust.procedure import Procedure
-from dtstat.results.trust.saved_structures import saved_structures
+from dtstat.results.trust.saved_resamples import saved_structures
 from dtstat.results.trust.stability import SampleRound, Stability
 from dtstat.selection.choose import GIVEN
 from dtstat.selection.resampling import SCHEMES, Resamples, Scheme, resample
@@ -96,6 +96,7 @@ def diagnose(
     seed: Seed = None,
     n_jobs: Jobs = None,
     progress: Progress = None,
+    checkpoint: CheckpointFile = None,
 ) -> Diagnosis:
     """Say how far a fit can be trusted: do the method's own assumptions hold.
 
@@ -115,9 +116,11 @@ def diagnose(
         one that decides, so that they cover with 95 % probability or more; with very few rows the
         bootstrap itself is an approximation.
     seed
-        Whole number; None for a fresh one.
+        Whole number; None for a fresh one, or that of ``checkpoint``.
     n_jobs, progress
-        Processes, and progress.
+        Workers, as in :func:`dtstat.dependence`, and progress.
+    checkpoint
+        File to which each resample is added when done; the same call goes on where it ends.
 
     Returns
     -------
@@ -126,8 +129,8 @@ def diagnose(
     Raises
     ------
     InputError
-        If the fit has no factor, resamples are asked for without data, or the data are not those
-        of the fit.
+        If the fit has no factor, resamples are asked for without data, the data are not those
+        of the fit, or ``checkpoint`` is the file of another call.
 
     Notes
     -----
@@ -152,9 +155,16 @@ def diagnose(
     intervals = None
     if data is not None:
         count = checks.integer("n_boot", _N_BOOT if n_boot is None else n_boot, 2, "200 will do.")
-        rows = _rows_of(fit, data)
-        number = seed_number(seed)
-        intervals = margin_intervals(fit, rows, count, number, check_jobs(n_jobs), progress)
+        rows, jobs = _rows_of(fit, data), check_jobs(n_jobs)
+        number = seed_number(begun_seed(checkpoint) if seed is None else seed)
+        header = {
+            "work": "diagnose",
+            "data": _digest(rows.items),
+            "structure": digest([fit.support]),
+            **{"measure": fit.call.measure, "missing": fit.call.missing, "seed": number},
+        }
+        ledger = open_checkpoint(checkpoint, header)
+        intervals = margin_intervals(fit, rows, count, number, jobs, progress, ledger)
     implied, simulated = implied_dependence(fit)
     return Diagnosis(fit, implied, simulated, intervals)
 
@@ -246,10 +256,9 @@ def stability(
     procedure = Procedure(
         _row_dependence(items, reference, measure), reference.call, reference.grid
     )
-    chosen = procedure.dependence.items
     header = {
         "work": "stability",
-        "data": digest([*chosen.names, *chosen.kinds, chosen.values]),
+        "data": _digest(procedure.dependence.items),
         **reference.call.asked(),
         **{"scheme": scheme, "share": part, "sizes": sorted(parts), "seed": number},
     }
@@ -268,6 +277,10 @@ def stability(
     smaller = tuple(run(one, "subsample", k + 1) for k, one in enumerate(sorted(parts)))
     pairs = exceeding_pairs(items.select(reference.item_names).values)
     return Stability(reference, scheme, main, smaller, pairs, number)
+
+
+def _digest(items: ItemData) -> str:
+    return digest([*items.names, *items.kinds, items.values])
 
 
 def _sample_round(found: Resamples[BoolArray]) -> SampleRound:

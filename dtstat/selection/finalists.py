@@ -175,7 +175,12 @@ def fit_finalists(
         keys = [_key(proposal, answers, curves) for proposal in proposals]
         done = curves.saved.run(one, proposals, keys, curves.n_jobs, threads=True)
     found = _in_order(done, len(proposals), progress, "structures")
-    finalists = [finalist for finalist in found if isinstance(finalist, Finalist)]
+    # From a file or another process comes a copy of the proposal, and callers look for their own.
+    finalists = [
+        replace(one, proposal=own)
+        for own, one in zip(proposals, found, strict=True)
+        if isinstance(one, Finalist)
+    ]
     if not finalists:
         raise next(error for error in found if isinstance(error, Exception))
     return finalists

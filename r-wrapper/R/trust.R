@@ -11,6 +11,8 @@
 #' @param seed Whole number; `NULL` for a fresh one.
 #' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
+#' @param checkpoint File to which each resample is added when it is done; `NULL` for none.
+#'   The same call goes on where that file ends, whatever ended it.
 #' @return An object of class `dt_diagnosis`: a list with `verdict`, `margin`, `interval`,
 #'   `error_bound`, data frames `factors`, `unique_children`, `dropping`, `outside` and `pairs`, and
 #'   more.
@@ -23,11 +25,14 @@
 #'   dt_diagnose(fit, items, n_boot = 50, seed = 1)$interval
 #' }
 dt_diagnose <- function(fit, data = NULL, n_boot = NULL, seed = NULL, n_jobs = NULL,
-                        progress = interactive()) {
+                        progress = interactive(), checkpoint = NULL) {
   call <- match.call()
   must_be(fit, "dt_fit", "fit", "dt_fit()")
   if (is.null(data) && !is.null(n_boot)) stop_input("`n_boot` needs `data`: a fit has none.")
-  arguments <- list(fit = fit, data = data, n_boot = n_boot, seed = seed, n_jobs = n_jobs)
+  arguments <- list(
+    fit = fit, data = data, n_boot = n_boot, seed = seed, n_jobs = n_jobs,
+    checkpoint = file_path(checkpoint)
+  )
   as_result(ask("diagnose", arguments, progress, call), call)
 }
 

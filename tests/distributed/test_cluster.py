@@ -10,6 +10,7 @@ import pytest
 from requirement import require
 
 import dtstat as dt
+from dtstat.execution.parallel import run
 from dtstat.results.serialize import to_bytes
 from dtstat.studies import table1
 
@@ -54,6 +55,22 @@ def outcomes(result):
     return result.outcomes.to_csv().encode()
 
 
+class HoldsData:
+    """Work that tells which process has it, and where in its memory."""
+
+    def __init__(self):
+        self.data = np.arange(200_000.0)
+
+    def __call__(self, k):
+        return os.getpid(), self.data.ctypes.data
+
+
+def test_a_worker_gets_the_data_once(client):
+    seen = {place for _, place in run(HoldsData(), range(40))}
+    assert len(seen) == len({process for process, _ in seen}) == 2
+    assert all(address % 8 == 0 for _, address in seen)
+
+
 def test_a_bootstrap(client, data):
     here = locally(dt.stability, data, n_boot=40, seed=1)
     there = dt.stability(data, n_boot=40, seed=1)
@@ -87,6 +104,8 @@ def test_blocks_of_a_matrix(client, measure):
     assert dt.dependence(X, measure).values.tobytes() == here.values.tobytes()
 
 
-def test_structures_with_curves(client, data):
-    here = locally(dt.fit, data, estimator="spline", seed=1)
-    assert to_bytes(dt.fit(data, estimator="spline", seed=1)) == to_bytes(here)
+@pytest.mark.parametrize("criterion", ["ebic", "cv"])
+def test_structures_with_curves(client, data, criterion):
+    how = {"estimator": "spline", "criterion": criterion, "finalists": 2, "seed": 1}
+    here = locally(dt.fit, data, **how)
+    assert to_bytes(dt.fit(data, **how)) == to_bytes(here)

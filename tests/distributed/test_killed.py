@@ -22,8 +22,8 @@ table1(reps=20, n=4000, seed=11, n_jobs=int(sys.argv[2]), out=sys.argv[1])
 RUN_BOOTSTRAP = """
 import sys
 import dtstat as dt
-data = dt.simulate("chain", n=1500, seed=5).data
-dt.stability(data, n_boot=400, seed=1, n_jobs=int(sys.argv[2]), checkpoint=sys.argv[1])
+data = dt.simulate("chain", n=600, seed=5).data
+dt.stability(data, n_boot=300, seed=1, n_jobs=int(sys.argv[2]), checkpoint=sys.argv[1])
 """
 
 
@@ -66,8 +66,8 @@ def test_a_study_killed_ten_times(tmp_path):
 @pytest.mark.filterwarnings("ignore:The end of the ledger")
 def test_a_bootstrap_killed_three_times(tmp_path):
     file = tmp_path / "bootstrap.jsonl"
-    assert kill_at_random(RUN_BOOTSTRAP, file, 3, 401) == 3
-    data = dt.simulate("chain", n=1500, seed=5).data
-    resumed = dt.stability(data, n_boot=400, checkpoint=file)
-    assert to_bytes(resumed) == to_bytes(dt.stability(data, n_boot=400, seed=1))
-    assert len(file.read_bytes().splitlines()) == 401
+    assert kill_at_random(RUN_BOOTSTRAP, file, 3, 301) == 3
+    data = dt.simulate("chain", n=600, seed=5).data
+    resumed = dt.stability(data, n_boot=300, checkpoint=file)
+    assert to_bytes(resumed) == to_bytes(dt.stability(data, n_boot=300, seed=1))
+    assert len(file.read_bytes().splitlines()) == 301

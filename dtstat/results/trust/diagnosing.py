@@ -13,11 +13,13 @@ from dtstat.dependence.resampled import RowDependence
 from dtstat.errors import EstimationError, EstimationWarning, silenced, warn
 from dtstat.estimation.factors.fit_measures import implied_correlations
 from dtstat.estimation.nonlinear.draws import draw_answers
+from dtstat.execution.ledger import Ledger
 from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 from dtstat.results.fit import DTFit
 from dtstat.results.trust.diagnosis import MarginIntervals
 from dtstat.results.trust.diagnosis_frames import cores
+from dtstat.results.trust.saved_resamples import saved_numbers
 from dtstat.selection.resampling import resample
 from dtstat.theory.margin import margin_values
 from dtstat.theory.survey import POPULATION, simulated_rows
@@ -93,12 +95,16 @@ def margin_intervals(
     seed: int,
     n_jobs: Jobs,
     progress: Progress,
+    ledger: Ledger | None = None,
 ) -> MarginIntervals:
     """Bootstrap the dependence of all pairs for intervals of all margins."""
     strength, d = fit.dependence.strength, fit.n_factors
     core_sets = cores(fit)
     work = _Deviations(dependence, fit.dependence.values, fit.support, core_sets)
-    done = resample(work, dependence.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress)
+    saved = None if ledger is None else saved_numbers(ledger)
+    done = resample(
+        work, dependence.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress, saved=saved
+    )
     if not done.outcomes:
         raise EstimationError(
             "None of the resamples can be used: in each an item does not vary. Leave out items "

@@ -148,3 +148,15 @@ def test_bad_input_ends_with_one_sentence_and_status_2(refusal, tmp_path, case):
     (tmp_path / "text.csv").write_text("a,b\n" + "1,yes\n2,no\n" * 5)
     arguments, message = BAD_CALLS[case]
     assert message in refusal(*arguments)
+
+
+def test_a_floor_for_many_items(run, refusal, tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).normal(size=(60, 30)))
+    code, out, _ = run("path", tmp_path / "x.npy", "--floor", "chance", "--min-children", 2)
+    assert code == 0
+    assert "SparseDependence: spearman of 30 items, 60 rows" in out
+    assert "over all thresholds from 0." in out
+    NINE.to_parquet(tmp_path / "nine.parquet")
+    by_columns = run("path", tmp_path / "nine.parquet", "--floor", 0.3)[1]
+    assert by_columns == run("path", "holzinger_swineford_9", "--floor", 0.3)[1]
+    assert "`floor` must be a number" in refusal("path", "holzinger_swineford_9", "--floor", "low")

@@ -37,6 +37,16 @@ def library_threads(k):
     return [library["num_threads"] for library in threadpool_info()]
 
 
+class HoldsData:
+    """Work with a large array: how does it have it where it is done?"""
+
+    def __init__(self):
+        self.data = np.arange(500_000.0)
+
+    def __call__(self, k):
+        return type(self.data).__name__, float(self.data.sum())
+
+
 class DiesOnce:
     """Work whose process is killed the first time piece ``at`` is done."""
 
@@ -84,6 +94,13 @@ def test_without_a_number_the_configuration_of_joblib_holds():
     assert {t for _, t in run(thread, range(6))} == {threading.get_ident()}
     with joblib.parallel_config("threading", n_jobs=2):
         assert len({t for _, t in run(thread, range(12))} - {threading.get_ident()}) == 2
+
+
+def test_large_arrays_are_mapped_into_processes_not_copied():
+    work = HoldsData()
+    for _, (kind, total) in run(work, range(4), 2):
+        assert kind == "memmap"
+        assert total == work.data.sum()
 
 
 def test_a_worker_hands_out_no_work_of_its_own():

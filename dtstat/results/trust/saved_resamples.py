@@ -1,4 +1,4 @@
-"""Structures of resamples as lines of a checkpoint."""
+"""What came out of resamples as lines of a checkpoint."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dtstat.arrays import BoolArray
+from dtstat.arrays import BoolArray, FloatArray
 from dtstat.execution.ledger import Ledger
 from dtstat.execution.saved import Saved
 
@@ -14,6 +14,16 @@ from dtstat.execution.saved import Saved
 def saved_structures(ledger: Ledger, part: int) -> Saved[BoolArray | None]:
     """Return what keeps the structures of one part of the resamples: one size of them."""
     return Saved(ledger, f"resample of part {part}", _encode, _decode)
+
+
+def saved_numbers(ledger: Ledger) -> Saved[FloatArray | None]:
+    """Return what keeps a row of numbers for each resample."""
+    return Saved(
+        ledger,
+        "resample",
+        lambda numbers: None if numbers is None else numbers.tolist(),
+        lambda written: None if written is None else np.array(written, dtype=float),
+    )
 
 
 def _encode(support: BoolArray | None) -> Any:
