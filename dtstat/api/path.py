@@ -151,7 +151,8 @@ def dependence(
     if floor is None:
         return dependence_matrix(as_items(data), measure, missing, jobs, progress)
     advice = "Pairs with |r| above it are kept."
-    least = floor if floor == "chance" else checks.proportion("floor", floor, advice)
+    chance = isinstance(floor, str) and floor == "chance"
+    least: Floor = "chance" if chance else checks.proportion("floor", floor, advice)
     allowed = checks.positive("memory", memory, "It is in GB.")
     _check_missing(missing)
     return sparse_dependence(columns_of(data), measure, least, allowed, missing, jobs, progress)

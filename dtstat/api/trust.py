@@ -260,6 +260,7 @@ def stability(
         "work": "stability",
         "data": _digest(procedure.dependence.items),
         **reference.call.asked(),
+        "grid": None if reference.grid is None else digest([reference.grid]),
         **{"scheme": scheme, "share": part, "sizes": sorted(parts), "seed": number},
     }
     ledger = open_checkpoint(checkpoint, header)

@@ -158,11 +158,11 @@ def _curves(call: FitCall, work: Work) -> Curves:
 
 def _saved(items: ItemData, call: FitCall, work: Work) -> Saved[Tried] | None:
     """Open the file that keeps the structures fitted, if there is one."""
-    given = "" if work.given is None else digest([work.given])
     header = {
         "work": "fit",
         "data": digest([*items.names, *items.kinds, items.values]),
-        "structure": given,
+        "structure": None if work.given is None else digest([work.given]),
+        "grid": None if work.grid is None else digest([work.grid]),
         **call.asked(),
     }
     ledger = open_checkpoint(work.checkpoint, header)

@@ -83,6 +83,14 @@ def test_other_data_are_another_call(file):
         dt.stability(other, n_boot=12, seed=1, checkpoint=file)
 
 
+@pytest.mark.parametrize("call", [stability, curves])
+def test_other_thresholds_are_another_call(call, file):
+    how = {"search": "threshold", "estimator": "spline" if call is curves else "copula"}
+    call(file, **how, thresholds=[0.2, 0.3])
+    with pytest.raises(dt.InputError, match="begun by another call: `grid` was"):
+        call(file, **how, thresholds=[0.2, 0.4])
+
+
 def test_more_resamples_are_the_same_call(file):
     stability(file, n_boot=5)
     assert to_bytes(stability(file)) == to_bytes(stability())
