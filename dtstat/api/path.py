@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, Literal, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -165,7 +165,7 @@ def _check_no_floor(floor: object) -> None:
 
 
 def _check_missing(missing: str) -> None:
-    if missing == "listwise":
+    if checks.choice("missing", missing, get_args(Missing)) == "listwise":
         raise InputError(
             "`missing` must be 'pairwise' or 'error' with `floor`; got 'listwise'. Drop the rows "
             "with gaps yourself, or leave out `floor`.",

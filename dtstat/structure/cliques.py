@@ -82,7 +82,10 @@ def simplicial(closed: BoolArray) -> BoolArray:
 
 
 def _closed_neighbourhoods(adjacency: npt.ArrayLike | pd.DataFrame) -> BoolArray:
-    E = np.asarray(adjacency)
+    try:
+        E = np.asarray(adjacency)
+    except (TypeError, ValueError):
+        raise InputError("`adjacency` must have equally long rows.", "adjacency") from None
     if E.ndim != 2 or E.shape[0] != E.shape[1]:
         raise InputError(f"`adjacency` must be a square matrix; got shape {E.shape}.", "adjacency")
     if E.dtype != bool and not np.isin(E, (0, 1)).all():

@@ -99,7 +99,7 @@ def error_bound(
     """
     p, gamma = _items(p), _margin(margin)
     counts = _row_counts(n, p)
-    if method == "simulation":
+    if checks.choice("method", method, METHODS) == "simulation":
         return _simulated(counts, p, gamma, measure, factor_size, n_draws, seed)
     b = _bound(measure, sharp, method)
     if counts.size == 1:

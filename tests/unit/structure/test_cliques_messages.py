@@ -56,3 +56,8 @@ def test_factors_are_ordered_by_their_first_items():
         E[i, j] = E[j, i] = True
     found = independent_maximal_cliques(E)
     assert list(found.to_keys().values()) == [["x1", "x2"], ["x1", "x3"], ["x4", "x5"]]
+
+
+def test_rows_of_different_lengths_are_refused():
+    with pytest.raises(dt.InputError, match="equally long rows"):
+        dt.independent_maximal_cliques([["a"], 1])
