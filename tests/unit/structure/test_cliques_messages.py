@@ -59,5 +59,5 @@ def test_factors_are_ordered_by_their_first_items():
 
 
 def test_rows_of_different_lengths_are_refused():
-    with pytest.raises(dt.InputError, match="equally long rows"):
-        dt.independent_maximal_cliques([["a"], 1])
+    with pytest.raises(InputError, match="equally long rows"):
+        independent_maximal_cliques([["a"], 1])
