@@ -117,8 +117,8 @@ def dependence(
         is exact; "chance" for the least floor that makes sense, above which items that are all
         independent have one neighbour on average. None: keep all pairs.
     memory
-        With ``floor``: GB that the work may take. The floor is raised, with a warning, if there are
-        more pairs.
+        With ``floor``: GB that blocks, prepared items and pairs may take. The floor is raised, with
+        a warning, if there are more pairs.
 
     Returns
     -------
@@ -132,7 +132,8 @@ def dependence(
     Warns
     -----
     DataWarning
-        If two items determine each other, a pair has few rows in common, or the floor was raised.
+        If two items determine each other, the floor was raised, or, without a floor, a pair has few
+        rows in common.
 
     Notes
     -----

@@ -25,6 +25,7 @@ from dtstat.progress import Progress
 from dtstat.results.fit import DTFit
 from dtstat.results.trust.diagnosing import implied_dependence, margin_intervals
 from dtstat.results.trust.diagnosis import Diagnosis
+from dtstat.results.trust.diagnosis_frames import cores
 from dtstat.results.trust.procedure import Procedure
 from dtstat.results.trust.saved_resamples import saved_structures
 from dtstat.results.trust.stability import SampleRound, Stability
@@ -160,7 +161,7 @@ def diagnose(
         header = {
             "work": "diagnose",
             "data": _digest(rows.items),
-            "structure": digest([fit.support]),
+            "structure": digest([fit.support, cores(fit)]),
             **{"measure": fit.call.measure, "missing": fit.call.missing, "seed": number},
         }
         ledger = open_checkpoint(checkpoint, header)
@@ -263,6 +264,12 @@ def stability(
         "grid": None if reference.grid is None else digest([reference.grid]),
         **{"scheme": scheme, "share": part, "sizes": sorted(parts), "seed": number},
     }
+    if checkpoint is not None and not isinstance(measure, str):
+        raise InputError(
+            "`checkpoint` cannot tell one function from another, and `measure` is one. Use a "
+            "measure that has a name, or leave out the checkpoint.",
+            "checkpoint",
+        )
     ledger = open_checkpoint(checkpoint, header)
 
     def run(one: float, how: Scheme, key: int) -> SampleRound:

@@ -123,13 +123,22 @@ def _from_parquet(file: Path) -> Columns:
             "data",
         ) from None
     names = tuple(opened.schema_arrow.names)
+    return _checked(names, opened.metadata.num_rows, _ParquetColumns(file, names))
 
-    def table(start: int, stop: int) -> pd.DataFrame:
-        wanted = list(names[start:stop])
-        frame: pd.DataFrame = opened.read(columns=wanted).to_pandas()
+
+@dataclass(frozen=True)
+class _ParquetColumns:
+    """Columns of a file that is opened for every reading: threads must not share an open one."""
+
+    file: Path
+    names: tuple[str, ...]
+
+    def __call__(self, start: int, stop: int) -> pd.DataFrame:
+        import pyarrow.parquet as pq
+
+        wanted = list(self.names[start:stop])
+        frame: pd.DataFrame = pq.ParquetFile(self.file).read(columns=wanted).to_pandas()
         return frame[wanted]
-
-    return _checked(names, opened.metadata.num_rows, table)
 
 
 def _from_dask(data: Any) -> Columns:

@@ -9,16 +9,25 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from joblib import effective_n_jobs, parallel_config
 
 from dtstat.arrays import FloatArray
 from dtstat.data import ItemData
 from dtstat.data.sources import Columns
-from dtstat.dependence.compute import FEWEST_ROWS, Missing, PairFunction, dependence_matrix
+from dtstat.dependence.compute import (
+    FEW_ROWS,
+    FEWEST_ROWS,
+    TWINS,
+    Missing,
+    PairFunction,
+    dependence_matrix,
+)
 from dtstat.dependence.moment import product_block, standardised_items
 from dtstat.dependence.pairs import BLOCK, Block, block_spans, blocks_of
 from dtstat.dependence.rank import average_ranks
@@ -29,12 +38,12 @@ from dtstat.execution.parallel import Jobs, run
 from dtstat.progress import Progress, track
 
 Floor = float | Literal["chance"]
+BlockFunction = Callable[[Block], FloatArray]
 
 MEMORY = 2.0  # GB
 _BYTES_A_PAIR = 40  # 16 as it is found, 24 in the rows of both items
 _BYTES_A_VALUE_READ = 48  # from a column of a file to its ranks
-_BLOCKS_AT_WORK = 6
-_TWINS = 0.999
+_BYTES_A_BLOCK_ENTRY = 40  # the number, its size, whether and where it is above the floor
 
 
 def sparse_dependence(
@@ -52,44 +61,61 @@ def sparse_dependence(
         find_measure(measure)
     n, p = columns.n_rows, len(columns.names)
     least = chance_floor(name, n, p) if isinstance(floor, str) else floor
-    plan = _Plan.of(n, p, 1e9 * memory)
-    blocks = blocks_of(p, plan.width)
+    plan = _Plan.of(n, p, 1e9 * memory, effective_n_jobs(n_jobs))
+    kept = _Kept(least, plan.most_pairs)
     with tempfile.TemporaryDirectory() as folder:
-        block = _block_function(columns, measure, missing, plan, folder)
-        kept = _Kept(least, plan.most_pairs)
-        done = run(_Above(block, least), blocks, n_jobs, threads=True, ordered=True)
-        for _, edges in track(done, progress, name, len(blocks)):
+        block, width = _block_function(columns, measure, missing, plan, folder)
+        blocks = blocks_of(p, width)
+        found = _in_batches(block, blocks, kept, plan, n_jobs)
+        for edges in track(found, progress, name, len(blocks)):
             kept.add(edges)
-    _warn(kept, least, memory, columns.names)
+    _warn(kept, least, memory, columns)
     return SparseDependence.from_edges(columns.names, name, n, kept.floor, kept.parts)
+
+
+def _in_batches(
+    block: BlockFunction, blocks: list[Block], kept: _Kept, plan: _Plan, n_jobs: Jobs
+) -> Iterator[Edges]:
+    """Yield the pairs of every block, in order.
+
+    In batches, so that blocks done early do not pile up, and a floor that was raised is known.
+    Items that lie on disk stay where they are: threads read them, and no cluster.
+    """
+    for start in range(0, len(blocks), plan.blocks_at_work):
+        part = blocks[start : start + plan.blocks_at_work]
+        with nullcontext() if plan.in_memory else parallel_config(backend="threading"):
+            work = _Above(block, kept.floor)
+            done = [edges for _, edges in run(work, part, n_jobs, threads=True, ordered=True)]
+        yield from done
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What fits: items a block, whether prepared items stay in memory, and pairs."""
+    """What fits: columns to read, whether prepared items stay in memory, blocks, and pairs."""
 
     width: int
     in_memory: bool
+    blocks_at_work: int
     most_pairs: float
 
     @classmethod
-    def of(cls, n: int, p: int, memory: float) -> _Plan:
-        """Share the memory: a quarter for reading, up to half for prepared items, pairs the rest.
-
-        Blocks are narrower where rows are so many that a block of columns would not fit.
-        """
-        width = int(max(2, min(BLOCK, memory / 4 / (_BYTES_A_VALUE_READ * n))))
-        in_memory = 8.0 * n * p <= memory / 2
-        used = 8.0 * (n * p * in_memory + _BLOCKS_AT_WORK * min(width, p) ** 2)
-        room = (memory - used) / _BYTES_A_PAIR
+    def of(cls, n: int, p: int, memory: float, workers: int) -> _Plan:
+        """Share the memory: blocks at work, an eighth for reading, items, and pairs the rest."""
+        at_work = 2 * workers
+        blocks = _BYTES_A_BLOCK_ENTRY * at_work * float(min(BLOCK, p)) ** 2
+        width = int(max(4, min(BLOCK, memory / 8 / (_BYTES_A_VALUE_READ * n * workers))))
+        items = 8.0 * n * p
+        in_memory = items <= (memory - blocks) / 2
+        room = (memory - blocks - items * in_memory) / _BYTES_A_PAIR
         if room < p:
-            least = 1.05 * (used + _BYTES_A_PAIR * p) / 1e9
+            least = 1.1 * (blocks + _BYTES_A_PAIR * p) / 1e9
+            in_items = f"{p} items with {n} rows and {workers} workers"
             raise InputError(
-                f"`memory` must be at least {least:.2g} for {p} items with {n} rows; got "
+                f"`memory` must be about {least:.2g} or more for {in_items}; got "
                 f"{memory / 1e9:.2g}. It is in GB.",
                 "memory",
             )
-        return cls(width, in_memory, room)
+        return cls(width, in_memory, at_work, room)
 
 
 def chance_floor(measure: str, n: int, p: int) -> float:
@@ -121,8 +147,11 @@ def _block_function(
     missing: Missing,
     plan: _Plan,
     folder: str,
-) -> Callable[[Block], FloatArray]:
-    """Return the function that computes one block of the matrix."""
+) -> tuple[BlockFunction, int]:
+    """Return the function that computes one block of the matrix, and how wide blocks are.
+
+    Products are cut as in the whole matrix, so that they are the same to the last bit.
+    """
     if columns.n_rows < FEWEST_ROWS:
         raise InputError(
             f"The data must have at least {FEWEST_ROWS} rows; got {columns.n_rows}.", "data"
@@ -130,8 +159,8 @@ def _block_function(
     if measure in ("pearson", "spearman"):
         prepared = _prepared(columns, measure == "spearman", plan, folder)
         if prepared is not None:
-            return _Product(prepared)
-    return _Pairwise(columns, measure, missing)
+            return _Product(prepared), BLOCK
+    return _Pairwise(columns, measure, missing), plan.width
 
 
 def _prepared(columns: Columns, ranked: bool, plan: _Plan, folder: str) -> FloatArray | None:
@@ -169,11 +198,11 @@ class _Pairwise:
 
     def __call__(self, block: Block) -> FloatArray:
         rows, others = block
-        items = self.columns.read(rows.start, rows.stop)
-        width = items.n_items
-        if rows != others:
-            items = _side_by_side(items, self.columns.read(others.start, others.stop))
-        with silenced(DataWarning):  # of pairs that determine each other; said once, of all
+        with silenced(DataWarning):  # columns are read many times; of twins is told once, of all
+            items = self.columns.read(rows.start, rows.stop)
+            width = items.n_items
+            if rows != others:
+                items = _side_by_side(items, self.columns.read(others.start, others.stop))
             R = dependence_matrix(items, self.measure, self.missing).values
         return R if rows == others else R[:width, width:]
 
@@ -188,7 +217,7 @@ def _side_by_side(a: ItemData, b: ItemData) -> ItemData:
 class _Above:
     """The pairs of a block above the floor."""
 
-    block: Callable[[Block], FloatArray]
+    block: BlockFunction
     floor: float
 
     def __call__(self, which: Block) -> Edges:
@@ -232,7 +261,7 @@ def _above(edges: Edges, floor: float) -> Edges:
     return edges if strong.all() else (i[strong], j[strong], r[strong])
 
 
-def _warn(kept: _Kept, asked: float, memory: float, names: tuple[str, ...]) -> None:
+def _warn(kept: _Kept, asked: float, memory: float, columns: Columns) -> None:
     if kept.floor > asked:
         warn(
             f"The floor was raised from {asked:.3f} to {kept.floor:.3f}: more pairs would take "
@@ -241,8 +270,9 @@ def _warn(kept: _Kept, asked: float, memory: float, names: tuple[str, ...]) -> N
             DataWarning,
             stacklevel=4,
         )
-    twins = [(i[k], j[k]) for i, j, r in kept.parts for k in np.flatnonzero(np.abs(r) > _TWINS)]
-    if twins:
+    names = columns.names
+    twins = [(i[k], j[k]) for i, j, r in kept.parts for k in np.flatnonzero(np.abs(r) > TWINS)]
+    if twins and columns.n_rows >= FEW_ROWS:
         more = f" and {len(twins) - 1} more pairs" if len(twins) > 1 else ""
         warn(
             f"Items '{names[twins[0][0]]}' and '{names[twins[0][1]]}'{more} determine each other. "

@@ -22,8 +22,8 @@ from dtstat.progress import Progress
 Missing = Literal["pairwise", "listwise", "error"]
 PairFunction = Callable[[FloatArray, FloatArray], float]
 
-_FEW_ROWS = 10  # common rows below which a pair is pointed out
-_TWINS = 0.999  # dependence above which two items count as one ...
+FEW_ROWS = 10  # common rows below which a pair is pointed out
+TWINS = 0.999  # dependence above which two items count as one ...
 FEWEST_ROWS = 3  # with two, every monotone measure is ±1
 
 
@@ -59,7 +59,7 @@ def _check_values(R: FloatArray, names: Sequence[str], by_function: bool) -> Non
 
 
 def _warn_of_twins(R: FloatArray, counts: int | IntArray, names: Sequence[str]) -> None:
-    i, j = np.nonzero(np.triu((np.abs(R) > _TWINS) & (counts >= np.array(_FEW_ROWS)), 1))
+    i, j = np.nonzero(np.triu((np.abs(R) > TWINS) & (counts >= np.array(FEW_ROWS)), 1))
     if i.size:
         more = f" and {i.size - 1} more pairs" if i.size > 1 else ""
         warn(
@@ -116,7 +116,7 @@ def _pairwise_counts(items: ItemData) -> IntArray | None:
 
 
 def _warn_of_thin_pairs(counts: IntArray, names: Sequence[str]) -> None:
-    i, j = np.nonzero(np.triu(counts < _FEW_ROWS, 1))
+    i, j = np.nonzero(np.triu(counts < FEW_ROWS, 1))
     if i.size:
         least = counts[i, j].argmin()
         a, b, n = names[i[least]], names[j[least]], counts[i[least], j[least]]

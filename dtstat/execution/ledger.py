@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import platform
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -47,6 +48,8 @@ class Ledger:
         Whether the file has its first line.
     argument
         What callers call the file.
+    length
+        Bytes of the file.
     """
 
     def __init__(
@@ -56,10 +59,11 @@ class Ledger:
         finished: list[Record],
         begun: bool,
         argument: str = "out",
+        length: int = 0,
     ) -> None:
         self._path, self._first_line = path, first_line
         self._finished, self._begun = finished, begun
-        self._argument = argument
+        self._argument, self._length = argument, length
 
     @classmethod
     def open(
@@ -103,7 +107,7 @@ class Ledger:
         records = parse_records(file, content[:whole], argument)
         if whole < len(content):
             _cut(file, whole, argument)
-        return cls(file, first_line, records[1:], whole > 0, argument)
+        return cls(file, first_line, records[1:], whole > 0, argument, whole)
 
     @property
     def finished(self) -> tuple[Record, ...]:
@@ -115,8 +119,8 @@ class Ledger:
         line = _line(record)
         if self._path is not None:
             lines = line if self._begun else self._first_line + line
-            _add(self._path, lines, self._argument)
-            self._begun = True
+            self._begun = True  # before it is written: two first lines would be worse than none
+            self._length = _add(self._path, lines, self._length, self._argument)
         self._finished.append(json.loads(line))
 
 
@@ -134,11 +138,15 @@ def _line(record: Mapping[str, object]) -> bytes:
 
 def _read(file: Path, argument: str) -> bytes:
     """Return what the file holds; refuse, before any work is done, one that cannot be written."""
+    if "\0" in os.fspath(file):
+        raise InputError(f"Cannot write '{file}': it has a null byte in its name.", argument)
     if not file.parent.is_dir():
         raise InputError(f"Cannot write '{file}': there is no folder '{file.parent}'.", argument)
     try:
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if file.exists() and not stat.S_ISREG(file.stat().st_mode):
+            raise InputError(f"Cannot write '{file}': it is no plain file. Name another.", argument)
         return file.read_bytes() if file.exists() else b""
     except OSError as error:
         raise _unusable("read", file, error, "Name another file.", argument) from None
@@ -159,15 +167,35 @@ def _cut(file: Path, length: int, argument: str) -> None:
     )
 
 
-def _add(file: Path, lines: bytes, argument: str) -> None:
+def _add(file: Path, lines: bytes, expected: int, argument: str) -> int:
+    """Add lines to a file of the expected length, and return its new one."""
     try:
         with file.open("ab") as opened:
+            if opened.seek(0, os.SEEK_END) != expected:
+                raise InputError(
+                    f"The ledger '{file}' was changed by another process while this one worked. "
+                    "Let one of them write to it; the same call then goes on from there.",
+                    argument,
+                )
             opened.write(lines)
             opened.flush()
             os.fsync(opened.fileno())
+        if not expected:
+            _sync_folder(file.parent)
+        return expected + len(lines)
     except OSError as error:
         advice = "What is finished is kept; mend that, then repeat the call."
         raise _unusable("write", file, error, advice, argument) from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write down that there is a new file in the folder, where that can be done."""
+    if os.name == "posix":
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def _unusable(do: str, file: Path, error: OSError, advice: str, argument: str) -> InputError:

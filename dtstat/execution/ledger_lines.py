@@ -9,13 +9,18 @@ from typing import Any
 from dtstat.errors import InputError
 
 Record = dict[str, Any]
+_TELLING = 16  # bytes at the beginning of a first line that no other file has
 MADE_WITH = "made_with"  # in a first line: what is said of the machinery, and not compared
 
 
 def check_same_work(file: Path, content: bytes, first_line: bytes, argument: str) -> None:
     """Refuse what is not a ledger, and one that was begun with other arguments."""
     head, newline, _ = content.partition(b"\n")
-    if not newline and first_line.startswith(head):  # new, or its very first write was cut short
+    # New, or its very first write was cut short; of the seed, which may be a fresh one, nothing is
+    # compared then.
+    if not newline and (not head or head.startswith(first_line[:_TELLING])):
+        return
+    if not newline and first_line.startswith(head):
         return
     old, new = _parsed(head), json.loads(first_line)
     if old is None or "format" not in old:
@@ -65,6 +70,6 @@ def _parsed(line: bytes) -> Record | None:
     """Return the record that a line holds, None if it holds none."""
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None

@@ -14,6 +14,7 @@ number of their piece and not by when they come, and a piece whose worker died i
 from __future__ import annotations
 
 import concurrent.futures
+import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
@@ -32,6 +33,7 @@ Jobs = int | None
 Chunk = Sequence[tuple[int, T]]
 Outcomes = Generator[tuple[int, U]]
 
+_BREAKING_OFF = threading.Lock()
 _CHUNKS_A_WORKER = 8  # enough for progress and for workers to finish together
 # Of joblib's processes and of dask's workers; the latter need not be installed.
 _LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
@@ -132,7 +134,8 @@ def _pass(
             for part in parts:
                 yield from opened(part)
         except BaseException:
-            with warnings.catch_warnings():  # joblib tells of tasks that were given up
+            # joblib tells of tasks that were given up; the filters belong to the whole process.
+            with _BREAKING_OFF, warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 parts.close()
             raise

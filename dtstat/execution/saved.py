@@ -23,6 +23,7 @@ Key = str | int
 CheckpointFile = str | os.PathLike[str] | None
 
 ARGUMENT = "checkpoint"
+_LONGEST_HEADER = 100_000  # bytes
 
 
 @dataclass(frozen=True)
@@ -52,23 +53,33 @@ class Saved(Generic[U]):
         n_jobs: Jobs = None,
         *,
         threads: bool = False,
-        fine: bool = False,
     ) -> Outcomes[U]:
         """Yield outcomes as :func:`dtstat.execution.parallel.run` does, those in the ledger first.
 
         ``keys`` name the pieces in the ledger; an outcome is there before it is yielded.
         """
-        done = {one["piece"]: one for one in self.ledger.finished if one["kind"] == self.kind}
+        done = {one["piece"]: one for one in self._finished()}
         for k, key in enumerate(keys):
             if key in done:
                 yield k, self._decoded(done[key])
         missing = [k for k, key in enumerate(keys) if key not in done]
         left = [pieces[k] for k in missing]
-        for place, outcome in run(work, left, n_jobs, threads=threads, fine=fine):
+        for place, outcome in run(work, left, n_jobs, threads=threads):
             k = missing[place]
             record = {"kind": self.kind, "piece": keys[k], "outcome": self.encode(outcome)}
             self.ledger.append(record)
             yield k, outcome
+
+    def _finished(self) -> Sequence[Mapping[str, Any]]:
+        found = [one for one in self.ledger.finished if one.get("kind") == self.kind]
+        for one in found:
+            if not isinstance(one.get("piece"), str | int):
+                raise InputError(
+                    f"A {self.kind} of the checkpoint has no name that could be read. Remove its "
+                    "line, and it is done again.",
+                    ARGUMENT,
+                )
+        return found
 
     def _decoded(self, record: Mapping[str, Any]) -> U:
         try:
@@ -94,9 +105,11 @@ def begun_seed(path: CheckpointFile) -> int | None:
         return None
     file = _file(path)
     try:
+        if not file.is_file():
+            return None
         with file.open("rb") as opened:
-            header = json.loads(opened.readline())
-    except (OSError, ValueError):  # new, or refused with a reason when it is opened
+            header = json.loads(opened.readline(_LONGEST_HEADER))
+    except (OSError, ValueError, RecursionError):  # new, or refused with a reason when opened
         return None
     seed = header.get("seed") if isinstance(header, dict) else None
     return seed if isinstance(seed, int) else None

@@ -17,8 +17,6 @@ from dtstat.selection.finalists import Finalist, Tried
 for _part in (LogLikelihood, NonlinearEstimate, Proposal, Finalist):
     register(_part)
 
-_ERRORS = {kind.__name__: kind for kind in (EstimationError, InputError)}
-
 
 def saved_finalists(ledger: Ledger) -> Saved[Tried]:
     """Return what keeps structures fitted with curves, and why others could not be."""
@@ -27,12 +25,15 @@ def saved_finalists(ledger: Ledger) -> Saved[Tried]:
 
 def _encode(tried: Tried) -> Any:
     if isinstance(tried, Exception):
-        return {"error": type(tried).__name__, "text": str(tried)}
+        about = getattr(tried, "argument", None)
+        return {"error": type(tried).__name__, "text": str(tried), "argument": about}
     return {"fitted": base64.b64encode(to_bytes(tried)).decode()}
 
 
 def _decode(written: Any) -> Tried:
     if "error" in written:
-        return _ERRORS[written["error"]](written["text"])
+        if written["error"] == InputError.__name__:
+            return InputError(written["text"], written["argument"])
+        return EstimationError(written["text"])
     finalist: Finalist = from_bytes(base64.b64decode(written["fitted"]), "checkpoint")
     return finalist

@@ -86,7 +86,7 @@ def resample(
     if saved is None:
         results = run(attempt, numbers, n_jobs, fine=True)
     else:
-        results = saved.run(attempt, numbers, numbers, n_jobs, fine=True)
+        results = saved.run(attempt, numbers, numbers, n_jobs)
     done: dict[int, T | None] = {}
     try:
         for k, outcome in track(results, progress, "resampling", total=n_resamples):

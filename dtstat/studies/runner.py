@@ -39,7 +39,8 @@ def run_missing(
     progress
         True for a bar, or a function of (done, total), both of the missing tasks.
     """
-    done = {tuple(record[name] for name in names): record for record in ledger.finished}
+    whole = [record for record in ledger.finished if record.keys() >= set(names)]
+    done = {tuple(record[name] for name in names): record for record in whole}
     missing = [task for task in tasks if task not in done]
     results = run(_Spread(work), missing, n_jobs)
     for k, outcome in track(results, progress, "data sets", total=len(missing)):

@@ -14,8 +14,8 @@
 #' @param floor For thousands of items: keep only pairs whose dependence exceeds this number, from
 #'   which the path is exact; "chance" for the least that makes sense, above which items that are
 #'   all independent have one neighbour on average. `NULL` keeps all pairs.
-#' @param memory With `floor`: GB that the work may take; the floor is raised, with a warning, if
-#'   there are more pairs.
+#' @param memory With `floor`: GB that blocks, prepared items and pairs may take; the floor is
+#'   raised, with a warning, if there are more pairs.
 #' @return An object of class `dt_dependence`: a list with `values` (the matrix), `items`,
 #'   `measure`, `n_obs` and `pairwise_n` (rows behind each pair, or `NULL`). With `floor`, of class
 #'   `dt_sparse_dependence`: `pairs` (a data frame, the strongest first), `items`, `measure`, `n_obs`

@@ -16,8 +16,8 @@
 #' @param floor For thousands of items: keep only pairs whose dependence exceeds this number, from
 #'   which the path is exact; "chance" for the least that makes sense, above which items that are
 #'   all independent have one neighbour on average. `NULL` keeps all pairs.
-#' @param memory With `floor`: GB that the work may take; the floor is raised, with a warning, if
-#'   there are more pairs.
+#' @param memory With `floor`: GB that blocks, prepared items and pairs may take; the floor is
+#'   raised, with a warning, if there are more pairs.
 #' @return An object of class `dt_path`: a list with `candidates` (a data frame, one row a
 #'   structure), `keys` (their factors and items; of more than 2000 structures only those of the
 #'   longest-lived), `steps` (a data frame, one row an interval of

@@ -128,6 +128,44 @@ def test_held_out_rows_and_folds_are_told_apart(file):
     assert len(lines(file)) == 7
 
 
+def test_a_diagnosis_of_other_cores_is_another_call(file):
+    data = dt.load_dataset("political_democracy")
+    one = dt.fit(data, min_children=2)
+    other = dt.fit(data, min_children=2, search="threshold")
+    assert np.array_equal(one.support, other.support)
+    dt.diagnose(one, data, n_boot=3, seed=1, checkpoint=file)
+    with pytest.raises(dt.InputError, match="`structure` was"):
+        dt.diagnose(other, data, n_boot=3, seed=1, checkpoint=file)
+
+
+def test_functions_cannot_be_told_apart(file):
+    def own(x, y):
+        return float(np.corrcoef(x, y)[0, 1])
+
+    with pytest.raises(dt.InputError, match="cannot tell one function from another"):
+        stability(file, measure=own)
+
+
+def test_with_several_workers_too_each_is_kept_when_done(file):
+    seen = []
+    stability(file, n_jobs=2, progress=lambda done, total: seen.append(len(lines(file)) - 1))
+    assert seen[0] < 12  # not all at the end
+    assert seen == sorted(seen)
+
+
+def test_lines_without_a_name_are_pointed_out(file):
+    stability(file)
+    for line in ({}, {"kind": "resample of part 0", "piece": [1], "outcome": None}):
+        written = lines(file)
+        file.write_text("\n".join([*written, json.dumps(line), written[-1]]) + "\n")
+        if line:
+            with pytest.raises(dt.InputError, match="no name that could be read"):
+                stability(file)
+        else:
+            stability(file)
+        file.write_text("\n".join(written) + "\n")
+
+
 def test_copulas_need_no_checkpoint(file):
     with pytest.raises(dt.InputError, match="'copula' takes seconds") as caught:
         dt.fit(DATA, checkpoint=file)

@@ -1,6 +1,7 @@
 import sys
 import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -147,7 +148,7 @@ def test_the_floor_of_chance_lets_one_neighbour_an_item_through():
         ({"floor": -0.1}, "`floor` must be a number in"),
         ({"floor": "high"}, "`floor` must be a number in"),
         ({"floor": 0.2, "memory": 0}, "`memory` must be a positive number"),
-        ({"floor": 0.2, "memory": 1e-6}, "`memory` must be at least .* It is in GB"),
+        ({"floor": 0.2, "memory": 1e-6}, "`memory` must be about .* It is in GB"),
         ({"floor": 0.2, "missing": "listwise"}, "`missing` must be 'pairwise' or 'error'"),
         ({"floor": 0.2, "measure": "spearmann"}, "Did you mean 'spearman'"),
     ],
@@ -193,6 +194,37 @@ def test_reports_of_a_sparse_path(drawing):
     with pytest.raises(dt.InputError, match="needs all pairs"):
         path.plot("dependence")
     assert "Strongest dependence" in str(dt.solution_path(X, floor=0.9).summary())
+
+
+def test_what_is_advised_for_the_memory_will_do(narrow):
+    with pytest.raises(dt.InputError) as caught:
+        dt.dependence(X, floor=0.5, memory=1e-9)
+    least = float(str(caught.value).split("about ")[1].split()[0])
+    assert dt.dependence(X, floor=0.5, memory=least).n_pairs > 0
+
+
+def test_little_memory_and_many_rows_change_no_bit(monkeypatch):
+    long = np.random.default_rng(2).normal(size=(4000, 90))
+    long[:, 40:] += long[:, :50]
+    whole = dt.dependence(long, "pearson", floor=0.3)
+    assert pairs(dt.dependence(long, "pearson", floor=0.3, memory=2e-3)) == pairs(whole)
+
+
+@pytest.mark.parametrize("p", [2, 3, 5, 9])
+def test_few_items_and_least_memory(p):
+    some = dt.dependence(X[:, :p], "kendall", floor=0.0, memory=2e-5)
+    assert some.n_pairs == p * (p - 1) / 2
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_a_parquet_file_is_read_side_by_side(tmp_path, backend):
+    frame = pd.DataFrame(GAPS, columns=[f"q{k}" for k in range(30)])
+    frame.to_parquet(tmp_path / "x.parquet", row_group_size=20)
+    expected = pairs(dt.dependence(frame, "kendall", floor=0.2))
+    with joblib.parallel_config(backend, n_jobs=2):
+        for _ in range(5):  # threads that share an open file crash now and then
+            found = dt.dependence(tmp_path / "x.parquet", "kendall", floor=0.2, memory=4e-4)
+            assert pairs(found) == expected
 
 
 def test_progress_counts_blocks(narrow):

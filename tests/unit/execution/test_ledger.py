@@ -1,6 +1,7 @@
 import json
 import os
 import platform
+import stat
 
 import numpy as np
 import pytest
@@ -52,14 +53,51 @@ def test_a_record_is_on_the_disk_when_append_returns(file, monkeypatch):
     synced = []
 
     def fsync(number):
-        synced.append(os.fstat(number).st_size)
+        about = os.fstat(number)
+        synced.append("folder" if stat.S_ISDIR(about.st_mode) else about.st_size)
 
     monkeypatch.setattr(os, "fsync", fsync)
     ledger = Ledger.open(file, HEADER)
-    for record in (FIRST, SECOND):
-        ledger.append(record)
-        assert synced[-1] == file.stat().st_size
-    assert len(synced) == 2
+    ledger.append(FIRST)
+    first = file.stat().st_size
+    ledger.append(SECOND)
+    assert synced == [first, "folder", file.stat().st_size]
+
+
+def test_two_processes_do_not_write_to_one_file(file):
+    mine, other = Ledger.open(file, HEADER), Ledger.open(file, HEADER)
+    mine.append(FIRST)
+    with pytest.raises(InputError, match="changed by another process"):
+        other.append(SECOND)
+    mine.append(SECOND)
+    assert Ledger.open(file, HEADER).finished == (FIRST, SECOND)
+
+
+def test_a_first_line_cut_short_is_written_anew(file):
+    ledger = Ledger.open(file, HEADER)
+    ledger.append(FIRST)
+    first_line = file.read_bytes().partition(b"\n")[0]
+    for length in (1, 10, 40, len(first_line)):
+        file.write_bytes(first_line[:length])
+        with pytest.warns(DataWarning, match="cut short"):
+            fresh = Ledger.open(file, {**HEADER, "seed": 99})  # as a fresh one would be
+        fresh.append(SECOND)
+        assert Ledger.open(file, {**HEADER, "seed": 99}).finished == (SECOND,)
+
+
+def test_what_is_no_plain_file_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero", "a\0b"):
+        with pytest.raises(InputError, match=r"no plain file|null byte"):
+            Ledger.open(path, HEADER)
+
+
+def test_a_line_of_brackets_is_damage(written):
+    whole = written.read_bytes()
+    written.write_bytes(whole + b"[" * 200_000 + b"\n")
+    with pytest.warns(DataWarning, match="damaged"):
+        Ledger.open(written, HEADER)
+    assert written.read_bytes() == whole
 
 
 def test_a_ledger_knows_what_it_appended(file):
@@ -175,7 +213,7 @@ def test_a_missing_folder_is_refused_before_work(tmp_path):
 
 
 def test_a_folder_is_refused_before_work(tmp_path):
-    with pytest.raises(InputError, match="Cannot read the ledger"):
+    with pytest.raises(InputError, match="it is no plain file"):
         Ledger.open(tmp_path, HEADER)
 
 
