@@ -36,6 +36,11 @@ def read_delimited(path: Path) -> RawTable:
             f"'{path.name}' is empty; got no header and no rows. Export the data again.",
             argument="path",
         )
+    if "\0" in text:  # some versions of pandas would end the cell there
+        raise InputError(
+            f"'{path.name}' has null bytes, which no text has. Export the data again.",
+            argument="path",
+        )
     separator, header, first_row = _sniff(text, path)
     frame = _parse(text, separator, _pad_header(header, first_row))
     return RawTable(frame, decimal_comma=separator != ",")

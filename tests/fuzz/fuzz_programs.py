@@ -296,8 +296,9 @@ def hello(draw: Any) -> None:
 @entry("sklearn.DependenceThresholding", 1.0)
 def estimator(draw: Any) -> None:
     """As scikit-learn documents it: ValueError or TypeError, of its own checks or of ours."""
-    options = arguments(draw, "fit", dt.fit, data=None, n_obs=None, seed=None, progress=None)
-    for name in ("data", "n_obs", "seed", "progress"):
+    others = ("data", "n_obs", "seed", "progress", "checkpoint")
+    options = arguments(draw, "fit", dt.fit, **dict.fromkeys(others))
+    for name in others:
         options.pop(name)
     X = draw(st.sampled_from([usable_tables, usable_tables, tables]))(draw)
     if isinstance(X, dt.ItemData | dt.DependenceMatrix):

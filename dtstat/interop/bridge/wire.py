@@ -73,11 +73,20 @@ class RArray:
         """Return what Python has for it: scalar, list of texts, array, or frame with names."""
         values = self._missing_as_nan()
         if self.dim is not None:
-            shaped = values.reshape(self.dim, order="F")
+            shaped = self._shaped(values)
             return shaped if self.dimnames is None else _labelled(shaped, self.dimnames)
         if len(values) == 1 and not self.many:
             return self._scalar(values[0])
         return values.tolist() if self.kind == "character" else values
+
+    def _shaped(self, values: NDArray[Any]) -> NDArray[Any]:
+        try:
+            return values.reshape(self.dim, order="F")
+        except ValueError:
+            raise InputError(
+                f"{len(values)} values cannot have the dimensions {self.dim}: damaged on the way "
+                "from R."
+            ) from None
 
     def _missing_as_nan(self) -> NDArray[Any]:
         if self.kind in ("numeric", "character"):
