@@ -15,7 +15,7 @@ def main() -> None:
     most = parser.parse_args().most_items
     report = Report()
     report.line("# Many workers, many items\n")
-    report.line("`python -m benchmarks.scale` on two cores.")
+    report.line(f"`python -m benchmarks.scale --most-items {most}` on two cores.")
     gain(report)
     same_path(report)
     growth(report, tuple(p for p in (*SIZES, 50_000, 100_000) if p <= most))
