@@ -100,22 +100,24 @@ class _Plan:
 
     @classmethod
     def of(cls, n: int, p: int, memory: float, workers: int) -> _Plan:
-        """Share the memory: blocks at work, an eighth for reading, items, and pairs the rest."""
-        at_work = 2 * workers
-        blocks = _BYTES_A_BLOCK_ENTRY * at_work * float(min(BLOCK, p)) ** 2
-        width = int(max(4, min(BLOCK, memory / 8 / (_BYTES_A_VALUE_READ * n * workers))))
-        items = 8.0 * n * p
-        in_memory = items <= (memory - blocks) / 2
-        room = (memory - blocks - items * in_memory) / _BYTES_A_PAIR
-        if room < p:
-            least = 1.1 * (blocks + _BYTES_A_PAIR * p) / 1e9
-            in_items = f"{p} items with {n} rows and {workers} workers"
+        """Share the memory: half for pairs, a quarter for items, a quarter for blocks at work.
+
+        Neither the pairs nor how they are cut depend on the workers, so that the floor does not.
+        """
+        block = _BYTES_A_BLOCK_ENTRY * float(min(BLOCK, p)) ** 2
+        least = max(4 * block, 2 * _BYTES_A_PAIR * p)
+        if memory < least:
             raise InputError(
-                f"`memory` must be about {least:.2g} or more for {in_items}; got "
-                f"{memory / 1e9:.2g}. It is in GB.",
+                f"`memory` must be at least {1.01 * least / 1e9:.3g} for {p} items; got "
+                f"{memory / 1e9:.3g}. It is in GB.",
                 "memory",
             )
-        return cls(width, in_memory, at_work, room)
+        return cls(
+            width=int(max(4, min(BLOCK, memory / 32 / (_BYTES_A_VALUE_READ * n)))),
+            in_memory=8.0 * n * p <= memory / 4,
+            blocks_at_work=int(min(2 * workers, memory / 4 / block)),
+            most_pairs=memory / 2 / _BYTES_A_PAIR,
+        )
 
 
 def chance_floor(measure: str, n: int, p: int) -> float:
