@@ -106,9 +106,9 @@ def _projection(frame: pd.DataFrame) -> str:
     memory = 0.3 + (2 * 8 * N * TARGET + 40 * pairs) / 1e9 + 1e-6 * last["cliques"] * ratio
     return (
         f"Seconds grow as p^{power['pairs s']:.2f} (pairs) and p^{power['path s']:.2f} (path), "
-        f"pairs above the floor as p^{power['pairs']:.2f}. Carried on to p = {TARGET:,}, the former "
-        f"as p²: about {seconds / 60:.0f} minutes of one core and {memory:.1f} GB, most of it the "
-        "items themselves; with a smaller `memory` these lie on disk."
+        f"pairs above the floor as p^{power['pairs']:.2f}. Carried on to p = {TARGET:,}, the "
+        f"former as p²: about {seconds / 60:.0f} minutes of one core and {memory:.1f} GB, most of it "
+        "the items themselves; with a smaller `memory` these lie on disk."
     )
 
 
