@@ -107,8 +107,8 @@ def _projection(frame: pd.DataFrame) -> str:
     return (
         f"Seconds grow as p^{power['pairs s']:.2f} (pairs) and p^{power['path s']:.2f} (path), "
         f"pairs above the floor as p^{power['pairs']:.2f}. Carried on to p = {TARGET:,}, the "
-        f"former as p²: about {seconds / 60:.0f} minutes of one core and {memory:.1f} GB, most of it "
-        "the items themselves; with a smaller `memory` these lie on disk."
+        f"former as p²: about {seconds / 60:.0f} minutes of one core and {memory:.1f} GB, most "
+        "of it the items themselves; with a smaller `memory` these lie on disk."
     )
 
 
