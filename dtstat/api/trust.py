@@ -275,7 +275,7 @@ def stability(
     def run(one: float, how: Scheme, key: int) -> SampleRound:
         size = max(2, round(one * procedure.dependence.n_rows))
         own = number if not key else int(np.random.SeedSequence([number, key]).generate_state(1)[0])
-        saved = None if ledger is None else saved_structures(ledger, key)
+        saved = None if ledger is None else saved_structures(ledger, key, len(reference.item_names))
         found = resample(
             procedure, procedure.dependence.n_rows, count, own, how, size, jobs, progress, saved
         )

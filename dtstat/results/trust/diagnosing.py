@@ -101,7 +101,7 @@ def margin_intervals(
     strength, d = fit.dependence.strength, fit.n_factors
     core_sets = cores(fit)
     work = _Deviations(dependence, fit.dependence.values, fit.support, core_sets)
-    saved = None if ledger is None else saved_numbers(ledger)
+    saved = None if ledger is None else saved_numbers(ledger, 1 + 2 * d)
     done = resample(
         work, dependence.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress, saved=saved
     )

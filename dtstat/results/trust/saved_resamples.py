@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,21 @@ from dtstat.execution.ledger import Ledger
 from dtstat.execution.saved import Saved
 
 
-def saved_structures(ledger: Ledger, part: int) -> Saved[BoolArray | None]:
-    """Return what keeps the structures of one part of the resamples: one size of them."""
-    return Saved(ledger, f"resample of part {part}", _encode, _decode)
+def saved_structures(ledger: Ledger, part: int, p: int) -> Saved[BoolArray | None]:
+    """Return what keeps the structures of p items, of one part of the resamples: one size."""
+    return Saved(ledger, f"resample of part {part}", _encode, partial(_decode, p))
 
 
-def saved_numbers(ledger: Ledger) -> Saved[FloatArray | None]:
-    """Return what keeps a row of numbers for each resample."""
-    return Saved(
-        ledger,
-        "resample",
-        lambda numbers: None if numbers is None else numbers.tolist(),
-        lambda written: None if written is None else np.array(written, dtype=float),
-    )
+def saved_numbers(ledger: Ledger, count: int) -> Saved[FloatArray | None]:
+    """Return what keeps so many numbers for each resample."""
+
+    def encode(numbers: FloatArray | None) -> list[float] | None:
+        return None if numbers is None else numbers.tolist()
+
+    def decode(written: Any) -> FloatArray | None:
+        return None if written is None else np.array(written, dtype=float).reshape(count)
+
+    return Saved(ledger, "resample", encode, decode)
 
 
 def _encode(support: BoolArray | None) -> Any:
@@ -33,10 +36,12 @@ def _encode(support: BoolArray | None) -> Any:
     return {"items": len(support), "factors": [np.flatnonzero(f).tolist() for f in support.T]}
 
 
-def _decode(written: Any) -> BoolArray | None:
+def _decode(p: int, written: Any) -> BoolArray | None:
     if written is None:
         return None
-    support = np.zeros((written["items"], len(written["factors"])), dtype=bool)
+    if written["items"] != p:
+        raise ValueError(f"it has {written['items']} items, not {p}")
+    support = np.zeros((p, len(written["factors"])), dtype=bool)
     for k, items in enumerate(written["factors"]):
         support[items, k] = True
     return support

@@ -173,6 +173,18 @@ def test_copulas_need_no_checkpoint(file):
     assert not file.exists()
 
 
+@pytest.mark.parametrize("call", [stability, diagnosis])
+@pytest.mark.parametrize("outcome", [{"items": 2, "factors": [[0, 1]]}, [1.0], "x", {}])
+def test_an_outcome_of_another_shape_is_named(call, file, outcome):
+    call(file)
+    written = lines(file)
+    piece = json.loads(written[1])
+    piece["outcome"] = outcome
+    file.write_text("\n".join([written[0], json.dumps(piece), *written[2:]]) + "\n")
+    with pytest.raises(dt.InputError, match="of the checkpoint cannot be read"):
+        call(file)
+
+
 def test_a_line_that_was_edited_is_named(file):
     curves(file)
     written = lines(file)
