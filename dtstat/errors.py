@@ -13,10 +13,12 @@ A message is read by people, so it is never longer than 1,500 characters, whatev
 from __future__ import annotations
 
 import difflib
+import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Literal
 
 _LONGEST_MESSAGE = 1_500
 _LONGEST_VALUE = 200
@@ -98,6 +100,22 @@ def silenced(category: type[DTWarning] = DTWarning) -> Iterator[None]:
         yield
     finally:
         _SILENCED.reset(token)
+
+
+_FILTERS = threading.RLock()
+
+
+@contextmanager
+def foreign_warnings(
+    action: Literal["error", "ignore"], category: type[Warning] = Warning, message: str = ""
+) -> Iterator[None]:
+    """Refuse or ignore warnings of other libraries.
+
+    The filters belong to the whole process, so dtstat changes them in one thread at a time.
+    """
+    with _FILTERS, warnings.catch_warnings():
+        warnings.filterwarnings(action, message, category)
+        yield
 
 
 def shortened(text: str, longest: int) -> str:

@@ -8,14 +8,13 @@ import gzip
 import io
 import itertools
 import re
-import warnings
 from pathlib import Path
 
 import pandas as pd
 
 from dtstat.data import limits
 from dtstat.data.raw import RawTable, named_table
-from dtstat.errors import InputError
+from dtstat.errors import InputError, foreign_warnings
 
 SEPARATORS = (",", ";", "\t")
 NA_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", ".")
@@ -113,9 +112,8 @@ def _decimal_mark(text: str, separator: str) -> str:
 
 
 def _parse(text: str, separator: str, header: list[str]) -> pd.DataFrame:
-    with warnings.catch_warnings():
-        # Rows longer than the header would otherwise lose their last fields with a mere warning.
-        warnings.simplefilter("error", pd.errors.ParserWarning)
+    # Rows longer than the header would otherwise lose their last fields with a mere warning.
+    with foreign_warnings("error", pd.errors.ParserWarning):
         frame = pd.read_csv(
             io.StringIO(text),
             sep=separator,

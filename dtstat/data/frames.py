@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from dtstat.data.raw import require
 from dtstat.data.readers import read_survey
-from dtstat.errors import DTError, InputError
+from dtstat.errors import DTError, InputError, foreign_warnings
 
 _ARROW = "__arrow_c_stream__"
 _INTERCHANGE = "__dataframe__"
@@ -99,9 +98,8 @@ def _foreign_frame(data: Any) -> pd.DataFrame:
             arrow = require("pyarrow", f"Taking a {kind}")
             frame: pd.DataFrame = arrow.table(data).to_pandas()
             return frame
-        with warnings.catch_warnings():
-            # pandas means to drop this protocol one day; until then it is all that some offer.
-            warnings.simplefilter("ignore")
+        # pandas means to drop this protocol one day; until then it is all that some offer.
+        with foreign_warnings("ignore"):
             return pd.api.interchange.from_dataframe(data)
     except (DTError, MemoryError):
         raise

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from pandas.api import types
 
 from dtstat.data.checks import check_names, items_phrase
 from dtstat.data.raw import Code, RawTable, ValueLabels, require
-from dtstat.errors import DataWarning, warn
+from dtstat.errors import DataWarning, foreign_warnings, warn
 
 # Codes that survey houses use for missing answers.
 USUAL_MISSING_CODES = frozenset({-999, -99, -9, -1, 97, 98, 99, 997, 998, 999})
@@ -56,12 +55,9 @@ def read_stata(path: Path) -> RawTable:
     return _raw_table(frame, meta, lambda _, code: not isinstance(code, str))
 
 
-@contextmanager
-def _no_renaming() -> Iterator[None]:
+def _no_renaming() -> AbstractContextManager[None]:
     """Refuse names that occur twice, as in a damaged file; pyreadstat would rename one of them."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", ".*duplicated", UserWarning)
-        yield
+    return foreign_warnings("error", UserWarning, ".*duplicated")
 
 
 def warn_of_missing_codes(frame: pd.DataFrame, labels: ValueLabels) -> None:

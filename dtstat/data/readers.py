@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import warnings
 import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -25,7 +24,7 @@ from dtstat.data.cleaning import (
 from dtstat.data.delimited import read_delimited
 from dtstat.data.labelled import read_spss, read_stata, warn_of_missing_codes
 from dtstat.data.raw import RawTable, ValueLabels, named_table, require
-from dtstat.errors import DTError, InputError, nearest, shown
+from dtstat.errors import DTError, InputError, foreign_warnings, nearest, shown
 
 
 def read_survey(
@@ -115,9 +114,8 @@ def _read_excel(path: Path) -> RawTable:
         limits.check_unpacked(
             path.stat().st_size, sum(member.file_size for member in archive.infolist())
         )
-    with warnings.catch_warnings():
-        # openpyxl warns of styles and drop-down lists it does not keep; answers are unaffected.
-        warnings.simplefilter("ignore")
+    # openpyxl warns of styles and drop-down lists it does not keep; answers are unaffected.
+    with foreign_warnings("ignore"):
         # Without a header pandas does not rename columns that occur twice.
         sheet = pd.read_excel(path, header=None, dtype=object, engine="openpyxl")
     if sheet.empty:

@@ -14,8 +14,6 @@ number of their piece and not by when they come, and a piece whose worker died i
 from __future__ import annotations
 
 import concurrent.futures
-import threading
-import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -24,7 +22,7 @@ from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
 from dtstat import checks
-from dtstat.errors import DTError
+from dtstat.errors import DTError, foreign_warnings
 from dtstat.execution.threads import one_thread
 
 T = TypeVar("T")
@@ -33,7 +31,6 @@ Jobs = int | None
 Chunk = Sequence[tuple[int, T]]
 Outcomes = Generator[tuple[int, U]]
 
-_BREAKING_OFF = threading.Lock()
 _CHUNKS_A_WORKER = 8  # enough for progress and for workers to finish together
 # Of joblib's processes and of dask's workers; the latter need not be installed.
 _LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
@@ -134,9 +131,7 @@ def _pass(
             for part in parts:
                 yield from opened(part)
         except BaseException:
-            # joblib tells of tasks that were given up; the filters belong to the whole process.
-            with _BREAKING_OFF, warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
+            with foreign_warnings("ignore", UserWarning):  # joblib tells of tasks given up
                 parts.close()
             raise
 
