@@ -160,7 +160,7 @@ def diagnose(
         number = seed_number(begun_seed(checkpoint) if seed is None else seed)
         header = {
             "work": "diagnose",
-            "data": _digest(rows.items),
+            "data": rows.items.digest(),
             "structure": digest([fit.support, cores(fit)]),
             **{"measure": fit.call.measure, "missing": fit.call.missing, "seed": number},
         }
@@ -259,7 +259,7 @@ def stability(
     )
     header = {
         "work": "stability",
-        "data": _digest(procedure.dependence.items),
+        "data": procedure.dependence.items.digest(),
         **reference.call.asked(),
         "grid": None if reference.grid is None else digest([reference.grid]),
         **{"scheme": scheme, "share": part, "sizes": sorted(parts), "seed": number},
@@ -285,10 +285,6 @@ def stability(
     smaller = tuple(run(one, "subsample", k + 1) for k, one in enumerate(sorted(parts)))
     pairs = exceeding_pairs(items.select(reference.item_names).values)
     return Stability(reference, scheme, main, smaller, pairs, number)
-
-
-def _digest(items: ItemData) -> str:
-    return digest([*items.names, *items.kinds, items.values])
 
 
 def _sample_round(found: Resamples[BoolArray]) -> SampleRound:

@@ -31,6 +31,7 @@ from dtstat.data.kinds import (
     resolve_kinds,
 )
 from dtstat.errors import DataWarning, InputError, nearest, warn
+from dtstat.execution.saved import digest
 
 # Fewer rows than this count up by chance often enough to make the warning a nuisance.
 MIN_ROWS_OF_COUNTER = 10
@@ -116,6 +117,10 @@ class ItemData:
     def to_frame(self) -> pd.DataFrame:
         """Return the answers as a new DataFrame."""
         return pd.DataFrame(self.values.copy(), columns=list(self.names))
+
+    def digest(self) -> str:
+        """Name the answers by what they are: names, kinds and values."""
+        return digest([*self.names, *self.kinds, self.values])
 
     def _place(self, name: str) -> int:
         if name not in self.names:

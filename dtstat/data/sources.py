@@ -28,22 +28,19 @@ class Columns:
     n_rows
         Number of rows.
     table
-        Function of first and last (excluded) column that reads these; None if ``items`` has all.
-    items
-        The answers, where they are in memory and checked already.
+        Function of first and last (excluded) column that reads these.
     """
 
     names: tuple[str, ...]
     n_rows: int
-    table: Callable[[int, int], Any] | None
-    items: ItemData | None = None
+    table: Callable[[int, int], Any]
 
     def read(self, start: int, stop: int) -> ItemData:
         """Read and check some columns, two or more."""
-        if self.items is not None or self.table is None:
-            assert self.items is not None
-            return self.items.select(self.names[start:stop])
-        part = pd.DataFrame(self.table(start, stop))
+        part = self.table(start, stop)
+        if isinstance(part, ItemData):
+            return part
+        part = pd.DataFrame(part)
         part.columns = pd.Index(self.names[start:stop], dtype=object)
         return as_items(part)
 
@@ -67,8 +64,15 @@ def columns_of(data: Any) -> Columns:
     if isinstance(data, pd.DataFrame):
         names = tuple(str(name) for name in data.columns)
         return _checked(names, len(data), lambda a, b: data.iloc[:, a:b])
-    items = as_items(data)
-    return Columns(items.names, items.n_rows, None, items)
+    return _from_items(as_items(data))
+
+
+def _from_items(items: ItemData) -> Columns:
+    def table(a: int, b: int) -> ItemData:
+        parts = items.values[:, a:b], items.names[a:b], items.kinds[a:b], items.levels[a:b]
+        return ItemData(*parts)
+
+    return Columns(items.names, items.n_rows, table)
 
 
 def _checked(names: tuple[str, ...], n_rows: int, table: Callable[[int, int], Any]) -> Columns:
@@ -87,8 +91,7 @@ def _from_file(file: Path) -> Columns:
         return _from_npy(file)
     if file.suffix.lower() == ".parquet" and file.is_file():
         return _from_parquet(file)
-    items = as_items(file)
-    return Columns(items.names, items.n_rows, None, items)
+    return _from_items(as_items(file))
 
 
 def _from_npy(file: Path) -> Columns:

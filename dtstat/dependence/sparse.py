@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from dtstat.arrays import FloatArray, IntArray
+from dtstat.arrays import FloatArray, IntArray, SmallIntArray
 from dtstat.compile import kernel
 
-SmallIntArray = npt.NDArray[np.int32]
 Edges = tuple[SmallIntArray, SmallIntArray, FloatArray]
 
 

@@ -44,12 +44,10 @@ class Ledger:
         The line that says what the work is.
     finished
         Pieces that are in the file already.
-    begun
-        Whether the file has its first line.
+    length
+        Bytes of the file; with the first piece goes the first line.
     argument
         What callers call the file.
-    length
-        Bytes of the file.
     """
 
     def __init__(
@@ -57,13 +55,12 @@ class Ledger:
         path: Path | None,
         first_line: bytes,
         finished: list[Record],
-        begun: bool,
-        argument: str = "out",
         length: int = 0,
+        argument: str = "out",
     ) -> None:
         self._path, self._first_line = path, first_line
-        self._finished, self._begun = finished, begun
-        self._argument, self._length = argument, length
+        self._finished, self._length = finished, length
+        self._argument = argument
 
     @classmethod
     def open(
@@ -99,7 +96,7 @@ class Ledger:
             {**header, "dtstat": __version__, "format": FORMAT, MADE_WITH: _versions()}
         )
         if path is None:
-            return cls(None, first_line, [], False)
+            return cls(None, first_line, [])
         file = Path(path)
         content = _read(file, argument)
         check_same_work(file, content, first_line, argument)
@@ -107,7 +104,7 @@ class Ledger:
         records = parse_records(file, content[:whole], argument)
         if whole < len(content):
             _cut(file, whole, argument)
-        return cls(file, first_line, records[1:], whole > 0, argument, whole)
+        return cls(file, first_line, records[1:], whole, argument)
 
     @property
     def finished(self) -> tuple[Record, ...]:
@@ -118,8 +115,7 @@ class Ledger:
         """Add a finished piece, which is on the disk when this returns."""
         line = _line(record)
         if self._path is not None:
-            lines = line if self._begun else self._first_line + line
-            self._begun = True  # before it is written: two first lines would be worse than none
+            lines = line if self._length else self._first_line + line
             self._length = _add(self._path, lines, self._length, self._argument)
         self._finished.append(json.loads(line))
 

@@ -18,9 +18,8 @@ def check_same_work(file: Path, content: bytes, first_line: bytes, argument: str
     head, newline, _ = content.partition(b"\n")
     # New, or its very first write was cut short; of the seed, which may be a fresh one, nothing is
     # compared then.
-    if not newline and (not head or head.startswith(first_line[:_TELLING])):
-        return
-    if not newline and first_line.startswith(head):
+    beginning = first_line[:_TELLING]
+    if not newline and (head.startswith(beginning) or beginning.startswith(head)):
         return
     old, new = _parsed(head), json.loads(first_line)
     if old is None or "format" not in old:

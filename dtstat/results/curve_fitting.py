@@ -160,7 +160,7 @@ def _saved(items: ItemData, call: FitCall, work: Work) -> Saved[Tried] | None:
     """Open the file that keeps the structures fitted, if there is one."""
     header = {
         "work": "fit",
-        "data": digest([*items.names, *items.kinds, items.values]),
+        "data": items.digest(),
         "structure": None if work.given is None else digest([work.given]),
         "grid": None if work.grid is None else digest([work.grid]),
         **call.asked(),

@@ -20,11 +20,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from dtstat.arrays import BoolArray, FloatArray, IntArray
+from dtstat.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 from dtstat.structure.sets import ItemSets
-from dtstat.structure.sparse_spells import SmallIntArray, sparse_simplicial_spells
+from dtstat.structure.sparse_spells import sparse_simplicial_spells
 from dtstat.structure.spells import Spells, simplicial_spells
 from dtstat.structure.support import Structure
 

@@ -8,16 +8,15 @@ the floor the spells are those of the whole matrix.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from functools import partial
 
-from dtstat.arrays import FloatArray, IntArray
+import numpy as np
+
+from dtstat.arrays import FloatArray, IntArray, SmallIntArray
 from dtstat.compile import kernel
 from dtstat.execution.parallel import Jobs, run
 from dtstat.progress import Progress, track
-from dtstat.structure.spells import KeyArray, Spells, vertex_keys
-
-SmallIntArray = npt.NDArray[np.int32]
+from dtstat.structure.spells import Columns, KeyArray, Spells, collected, vertex_keys
 
 _ROWS_A_BLOCK = 512  # vertices searched between two chances to interrupt
 
@@ -50,35 +49,15 @@ def sparse_simplicial_spells(
     p = len(starts) - 1
     keys = vertex_keys(p)
 
-    def search(first: int) -> tuple[npt.NDArray[np.generic], ...]:
+    def search(first: int) -> Columns:
         last = min(first + _ROWS_A_BLOCK, p)
-        return _spells_of_block(starts, neighbours, strengths, floor, first, last, keys)
+        graph = starts, neighbours, strengths, floor
+        return collected(partial(_find_spells, *graph, first, last, keys), last - first)
 
     blocks = range(0, p, _ROWS_A_BLOCK)
     done = run(search, blocks, n_jobs, threads=True, ordered=True)
     found = [block for _, block in track(done, progress, "cliques", len(blocks))]
     return Spells(*(np.concatenate(column) for column in zip(*found, strict=True)))
-
-
-def _spells_of_block(
-    starts: IntArray,
-    neighbours: SmallIntArray,
-    strengths: FloatArray,
-    floor: float,
-    first: int,
-    last: int,
-    keys: KeyArray,
-) -> tuple[npt.NDArray[np.generic], ...]:
-    capacity = 32 * (last - first)
-    while True:
-        vertex, size = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
-        birth, death = np.empty(capacity), np.empty(capacity)
-        name = np.empty(capacity, np.uint64)
-        graph, rows = (starts, neighbours, strengths, floor), (first, last)
-        found = _find_spells(*graph, *rows, keys, vertex, size, birth, death, name)
-        if found <= capacity:
-            return tuple(column[:found] for column in (vertex, size, birth, death, name))
-        capacity = found
 
 
 @kernel

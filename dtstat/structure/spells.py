@@ -13,7 +13,9 @@ almost all k are skipped: sorting the rows costs more than all the rest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +24,7 @@ from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.compile import kernel
 
 KeyArray = npt.NDArray[np.uint64]
+Columns = tuple[npt.NDArray[np.generic], ...]
 
 _ROWS_A_BLOCK = 256  # rows sorted and searched between two chances to interrupt
 _SCAN_LIMIT = 64  # up to this size all pairs are scanned; beyond, the weakest pairs are looked up
@@ -95,14 +98,19 @@ def _weakest_pairs(strength: FloatArray) -> IntArray:
 
 def _spells_of_block(
     strength: FloatArray, start: int, stop: int, weak: IntArray, keys: KeyArray
-) -> tuple[npt.NDArray[np.generic], ...]:
+) -> Columns:
     order = np.argsort(-strength[start:stop], axis=1)
-    capacity = 32 * (stop - start)
+    return collected(partial(_find_spells, strength, order, start, weak, keys), stop - start)
+
+
+def collected(find: Callable[..., int], n_vertices: int) -> Columns:
+    """Make room for the spells that a kernel writes: more if there are more than fit."""
+    capacity = 32 * n_vertices
     while True:
         vertex, size = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
         birth, death = np.empty(capacity), np.empty(capacity)
         name = np.empty(capacity, np.uint64)
-        found = _find_spells(strength, order, start, weak, keys, vertex, size, birth, death, name)
+        found = find(vertex, size, birth, death, name)
         if found <= capacity:
             return tuple(column[:found] for column in (vertex, size, birth, death, name))
         capacity = found
