@@ -257,3 +257,49 @@ def serial_correlation(z: FloatArray, y: CodeArray, tau: FloatArray) -> float:
         if search.done:
             break
     return search.rho
+
+
+@kernel
+def table_influence(rho: float, h: FloatArray, k: FloatArray, weights: FloatArray) -> FloatArray:
+    """Influence on a polychoric correlation of a row in each cell, shape (K+1, L+1).
+
+    The estimate solves Σ ψ_ρ = 0 at estimated thresholds, so a row in cell (a, b) moves it by 1/n
+    times
+
+        F_ab = [w ψ_ab − w₁ Σ_c A_ρc (1[a ≤ c] − P_c) / φ(h_c)
+                        − w₂ Σ_c B_ρc (1[b ≤ c] − Q_c) / φ(k_c)] / A_ρρ
+
+    with ψ_ab = π'_ab / π_ab, P_c and Q_c the shares up to threshold c, and the expected information
+    A_ρρ = Σ π'²/π, A_ρc = Σ ψ_ab ∂π_ab/∂h_c (Olsson, 1979), which exists in sparse tables as well.
+    The last row and column are for rows in which one of the items is missing: they move its
+    thresholds no more, but still those of the other. ``weights`` holds w, w₁ and w₂: all rows over
+    the rows that both items have, the first has, the second has.
+    """
+    K, L = h.size - 1, k.size - 1
+    s = sqrt((1.0 - rho) * (1.0 + rho))
+    pi_ab, dpi_ab = cell_probabilities(rho, h, k)
+    psi = np.zeros((K, L))
+    information = 0.0
+    for a in range(K):
+        for b in range(L):
+            if pi_ab[a, b] > IMPOSSIBLE_CELL:
+                psi[a, b] = dpi_ab[a, b] / pi_ab[a, b]
+                information += dpi_ab[a, b] * psi[a, b]
+    F = np.zeros((K + 1, L + 1))
+    F[:K, :L] = weights[0] * psi
+    for c in range(1, K):
+        slope = 0.0
+        for b in range(L):
+            strip = normal_cdf((k[b + 1] - rho * h[c]) / s) - normal_cdf((k[b] - rho * h[c]) / s)
+            slope += strip * (psi[c - 1, b] - psi[c, b])
+        # The density φ(h_c) of the strip cancels with that of the threshold's influence.
+        F[:c, :] -= weights[1] * slope
+        F[:K, :] += weights[1] * slope * normal_cdf(h[c])
+    for c in range(1, L):
+        slope = 0.0
+        for a in range(K):
+            strip = normal_cdf((h[a + 1] - rho * k[c]) / s) - normal_cdf((h[a] - rho * k[c]) / s)
+            slope += strip * (psi[a, c - 1] - psi[a, c])
+        F[:, :c] -= weights[2] * slope
+        F[:, :L] += weights[2] * slope * normal_cdf(k[c])
+    return F / information

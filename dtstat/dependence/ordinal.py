@@ -58,7 +58,7 @@ def thresholds(column: FloatArray) -> FloatArray:
     >>> thresholds(np.array([1.0, 1.0, 2.0, 2.0, np.nan]))
     array([0.])
     """
-    return _code(column)[1][1:-1]
+    return code_item(column)[1][1:-1]
 
 
 def polychoric_pair(x: FloatArray, y: FloatArray) -> float:
@@ -84,7 +84,7 @@ def polychoric_pair(x: FloatArray, y: FloatArray) -> float:
         Estimate in [-0.9999, 0.9999]; NaN when an item has fewer than two categories in the rows
         that both items share.
     """
-    return _polychoric(*_code(x), *_code(y))
+    return _polychoric(*code_item(x), *code_item(y))
 
 
 def polyserial_pair(z: FloatArray, y: FloatArray) -> float:
@@ -105,7 +105,7 @@ def polyserial_pair(z: FloatArray, y: FloatArray) -> float:
         Estimate in [-0.9999, 0.9999]; NaN when ``y`` has fewer than two categories, or ``z`` fewer
         than two values, in the rows that both items share.
     """
-    return _polyserial(_standardise(z), *_code(y))
+    return _polyserial(_standardise(z), *code_item(y))
 
 
 def latent_correlation_matrix(
@@ -144,7 +144,7 @@ def latent_correlation_matrix(
     continuous = [j for j, kind in enumerate(kinds) if kind == "continuous"]
     ordinal = [j for j, kind in enumerate(kinds) if kind != "continuous"]
     scores = [_standardise(values[:, j]) for j in continuous]
-    coded = [_code(values[:, j]) for j in ordinal]
+    coded = [code_item(values[:, j]) for j in ordinal]
     result = np.eye(len(kinds))
     if continuous:
         result[np.ix_(continuous, continuous)] = pearson(values[:, continuous])
@@ -175,7 +175,7 @@ def _row(item: Coded, others: list[Coded], scores: list[FloatArray]) -> FloatArr
     return np.array(polychoric + [_polyserial(z, *item) for z in scores])
 
 
-def _code(column: FloatArray) -> Coded:
+def code_item(column: FloatArray) -> Coded:
     """Category of each row and the limits of the categories, the outer ones unbounded."""
     from scipy.special import ndtri
 

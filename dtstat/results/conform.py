@@ -29,6 +29,9 @@ SHAPES: dict[str, dict[str, str]] = {
         "support": "pd",
         "attached": "p",
         "estimate.loadings": "pd",
+        "reported.latent.R": "pp",
+        "reported.estimate.loadings": "pd",
+        "reported.errors.loadings": "pd",
         "contenders[].support": "p*",
         "grid": "g",
         "marginals.answers": "p",
@@ -59,6 +62,7 @@ SHAPES: dict[str, dict[str, str]] = {
     },
     "Pattern": {"items": "k", "mean": "k", "S": "kk"},
     "RecoveryCurve": {"rows": "m", "draws": "m", "recovered": "m"},
+    "ReportedModel": {"latent.R": "pp", "estimate.loadings": "pd", "errors.loadings": "pd"},
     "ResponseModel": {
         "support": "pd",
         "coefficients": "e*",
@@ -78,6 +82,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "model.observed": "p",
     },
     "SampleRound": {"supports[]": "p*"},
+    "StandardErrors": {"loadings": "pd", "factor_correlations": "dd"},
     "Stability": {
         "fit.support": "pd",
         "main.supports[]": "p*",

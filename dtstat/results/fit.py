@@ -17,6 +17,8 @@ from dtstat.errors import InputError
 from dtstat.estimation.factors.copula import FactorEstimate, LatentCorrelations
 from dtstat.estimation.factors.fit_measures import factor_fit_measures, implied_correlations
 from dtstat.estimation.factors.marginals import Marginals, learn_marginals
+from dtstat.estimation.factors.reported import ReportedModel, scoring_model
+from dtstat.estimation.factors.robust import RobustTest, StandardErrors
 from dtstat.estimation.factors.rows import factor_scores
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.report import Summary
@@ -34,7 +36,11 @@ from dtstat.structure import Structure
 from dtstat.structure.barcode import barcode
 from dtstat.structure.path import candidates
 
-for _part in (Contender, FactorEstimate, LatentCorrelations, Marginals, DependenceMatrix):
+_PARTS: tuple[type[Any], ...] = (
+    *(Contender, FactorEstimate, LatentCorrelations, Marginals, DependenceMatrix),
+    *(ReportedModel, RobustTest, StandardErrors),
+)
+for _part in _PARTS:
     register(_part)
 
 
@@ -50,13 +56,16 @@ class DTFit(FitPictures):
     dependence
         The matrix that was thresholded.
     latent
-        The correlations that the model was fitted to.
+        The correlations by which structures were compared.
     support
         (p, d) which item is in which factor.
     attached
         (p,) items that no clique within their factor takes in.
     estimate
-        The fitted model.
+        The model fitted to these.
+    reported
+        The model that is reported: for ratings fitted to polychoric correlations, with standard
+        errors and test.
     n_obs, n_typical, n_effective
         Rows; rows behind a correlation (fewer if answers are missing: their harmonic mean); what
         they counted as in the choice.
@@ -84,6 +93,7 @@ class DTFit(FitPictures):
     support: BoolArray
     attached: BoolArray
     estimate: FactorEstimate
+    reported: ReportedModel
     n_obs: int
     n_typical: int
     n_effective: float
@@ -157,11 +167,16 @@ class DTFit(FitPictures):
 
     @property
     def factor_correlation_errors(self) -> pd.DataFrame:
-        """Standard errors of the factor correlations; known with curves only, else NaN."""
-        d = self.n_factors
-        unknown = np.full((d, d), np.nan)
-        curves = self.nonlinear
-        return self._by_factor(unknown if curves is None else curves.factor_correlation_errors)
+        """Standard errors of the factor correlations; NaN where they are not known."""
+        if self.nonlinear is None:
+            return self._by_factor(self.reported.errors.factor_correlations)
+        return self._by_factor(self.nonlinear.factor_correlation_errors)
+
+    @property
+    def loading_errors(self) -> pd.DataFrame:
+        """Standard errors of the loadings; NaN where there is none, and with curves."""
+        unknown = np.full(self.support.shape, np.nan)
+        return self._by_item(unknown if self.nonlinear else self.reported.errors.loadings.copy())
 
     @property
     def uniquenesses(self) -> pd.Series[float]:
@@ -208,8 +223,13 @@ class DTFit(FitPictures):
 
     @property
     def fit_measures(self) -> dict[str, float]:
-        """Chi-square, CFI, TLI, RMSEA and SRMR of the structure as a confirmatory model."""
-        return factor_fit_measures(self.latent.R, self.estimate, self.n_typical)
+        """Fit of the structure as a confirmatory model, under lavaan's names.
+
+        ``chisq`` is adjusted to the mean and variance that it has for these correlations (see
+        :mod:`dtstat.estimation.factors.robust`); CFI, TLI and RMSEA follow from the same statistic.
+        NaN if there is no test; ``reported.untested`` says why.
+        """
+        return factor_fit_measures(self.reported, self.n_obs)
 
     @property
     def factors(self) -> pd.DataFrame:
@@ -239,7 +259,7 @@ class DTFit(FitPictures):
     def residuals(self) -> pd.DataFrame:
         """Latent correlations less those the model implies, items by items."""
         names = list(self.item_names)
-        values = self.latent.R - implied_correlations(self.estimate)
+        values = self.reported.latent.R - implied_correlations(self.reported.estimate)
         return pd.DataFrame(values, index=names, columns=names)
 
     def factor_scores(self, data: Any, sd: bool = False) -> pd.DataFrame:
@@ -267,7 +287,8 @@ class DTFit(FitPictures):
             scores, errors = self.nonlinear.scores(X)
         else:
             margins = self.marginals or learn_marginals(X)
-            scores, errors = factor_scores(self.estimate, margins.normal_scores(X))
+            model = scoring_model(self.reported, margins)
+            scores, errors = factor_scores(model, margins.normal_scores(X))
         frame = pd.DataFrame(scores, index=index, columns=list(self.factor_names))
         return frame.assign(**{f"{f}_sd": errors[:, k] for k, f in enumerate(frame)} if sd else {})
 

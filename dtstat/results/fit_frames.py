@@ -26,14 +26,14 @@ def standardised(fit: DTFit) -> tuple[FloatArray, FloatArray]:
         loadings = np.zeros(fit.support.shape)
         loadings[edges.item, edges.factor] = about.loading
         return loadings, 1 - about.r2_map
-    L, estimate = fit.estimate.loadings, fit.estimate
+    L, estimate = fit.reported.estimate.loadings, fit.reported.estimate
     variance = ((L @ estimate.factor_correlations) * L).sum(axis=1) + estimate.uniquenesses
     return L / np.sqrt(variance)[:, None], estimate.uniquenesses / variance
 
 
 def factor_correlations(fit: DTFit) -> FloatArray:
     """(d, d) Φ, of the curves' model if there are curves."""
-    model = fit.estimate if fit.nonlinear is None else fit.nonlinear.model
+    model = fit.reported.estimate if fit.nonlinear is None else fit.nonlinear.model
     return model.factor_correlations
 
 

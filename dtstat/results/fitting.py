@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -15,6 +16,7 @@ from dtstat.data.checks import listed
 from dtstat.dependence import DependenceMatrix, dependence_matrix
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.hidden import hidden_pairs, responsible_items
+from dtstat.dependence.influence import Influence
 from dtstat.errors import EstimationError, EstimationWarning, InputError, silenced, warn
 from dtstat.estimation.factors.copula import (
     BRIDGES,
@@ -22,10 +24,12 @@ from dtstat.estimation.factors.copula import (
     LatentCorrelations,
     fit_factors,
     latent_correlations,
-    raised,
+    nearest_correlation,
 )
 from dtstat.estimation.factors.marginals import Marginals, learn_marginals, linear_marginals
 from dtstat.estimation.factors.maximum_likelihood import LEAST_UNIQUENESS, MANY_ITEMS
+from dtstat.estimation.factors.reported import RATINGS, Answers, as_reported, drawn_answers
+from dtstat.estimation.factors.robust import misfit_scaling
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.execution.parallel import Jobs
 from dtstat.execution.saved import CheckpointFile
@@ -56,6 +60,8 @@ ESTIMATORS = ("copula", "linear", *NONLINEAR)
 UNCOVERED = ("attach", "report", "error")
 MISFIT = ("estimated", "none")
 _FEWEST_ROWS = 3
+# Size of the array of influences that say how much correlations vary, and fewest rows of it.
+_INFLUENCES, _FEWEST_INFLUENCES = 1_000_000, 20
 _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 1e-3  # gain in log-likelihood of a step that stands still
 _OF_FACTORS = (
     "The items are factors of another fit. Their correlations are estimates, not observations: "
@@ -94,12 +100,15 @@ class Input:
         or with curves any dependence, which they can describe.
     n
         Rows behind an entry.
+    answers
+        The rows; None if a matrix was given.
     """
 
     dependence: DependenceMatrix
     latent: LatentCorrelations
     screened: FloatArray
     n: int
+    answers: Answers | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,8 +262,9 @@ def prepare(items: ItemData, call: FitCall, work: Work) -> Input:
     fitted = matrix if basis == matrix.measure else dependence_matrix(items, basis, missing)
     latent = latent_correlations(fitted)
     any_dependence = call.estimator in NONLINEAR and matrix.measure not in BRIDGES
-    screened = raised(np.abs(matrix.values)) if any_dependence else latent.R
-    return Input(matrix, latent, screened, typical_rows(matrix))
+    screened = nearest_correlation(np.abs(matrix.values)) if any_dependence else latent.R
+    used = items.complete_rows() if missing == "listwise" else items
+    return Input(matrix, latent, screened, typical_rows(matrix), Answers.of(used))
 
 
 def typical_rows(matrix: DependenceMatrix) -> int:
@@ -275,7 +285,7 @@ def search(
         call.uncovered == "attach",
         call.misfit == "estimated",
     )
-    evaluator = Evaluator(problem.screened, problem.n, fit)
+    evaluator = Evaluator(problem.screened, problem.n, fit, _scaling(problem))
     if work.given is not None:
         return evaluator, assess(evaluator, Proposal(work.given, GIVEN), rules)
     bars = barcode(problem.dependence.values, problem.dependence.names, call.min_children)
@@ -289,6 +299,27 @@ def search(
     if call.refine:
         outcome = refine(evaluator, outcome, rules, work.progress)
     return evaluator, outcome
+
+
+def _scaling(problem: Input) -> Callable[[FactorEstimate], float] | None:
+    """Return what tells how much larger than that of normal rows a model's misfit is by chance.
+
+    None where that cannot be told: of a matrix of polychoric correlations, with curves of any
+    dependence, and with so many items that few rows could be looked at.
+    """
+    latent, n = problem.latent, cast(int, problem.dependence.n_obs)
+    answers = drawn_answers(latent) if problem.answers is None else problem.answers
+    share = problem.n / n if problem.answers is not None else 1.0
+    few = _INFLUENCES // len(latent.R) ** 2 < _FEWEST_INFLUENCES
+    if answers is None or few or problem.screened is not latent.R:
+        return None
+    known = answers
+
+    @cache
+    def influence() -> Influence:
+        return known.influence(latent.measure, latent.R, _INFLUENCES)
+
+    return lambda estimate: misfit_scaling(estimate, influence()) * share
 
 
 def _cross_validated(
@@ -326,6 +357,14 @@ def result(
     few = len(support) < MANY_ITEMS
     tolerance = _TOLERANCE if few else _TOLERANCE_OF_MANY
     estimate = fit_factors(problem.latent.R, problem.n, support, tolerance)
+    reported = as_reported(
+        problem.answers,
+        problem.latent,
+        estimate,
+        support,
+        cast(int, matrix.n_obs),
+        ratings=call.estimator != "linear" and problem.latent.measure not in RATINGS,
+    )
     rest = [k for k in range(len(everything)) if k not in set(order)]
     attached = attached_items(bars, support)
     return DTFit(
@@ -335,6 +374,7 @@ def result(
         support=support,
         attached=attached if work.given is None else np.zeros_like(attached),
         estimate=estimate,
+        reported=reported,
         n_obs=cast(int, matrix.n_obs),
         n_typical=problem.n,
         n_effective=min(choice.share, 1.0) * problem.n,
@@ -345,7 +385,7 @@ def result(
         grid=work.grid,
         sample=sample,
         marginals=margins,
-        notes=(*notes, *_warned(problem, estimate)),
+        notes=(*notes, *_warned(problem, reported.estimate)),
         nonlinear=curves,
         given_names=work.names,
     )

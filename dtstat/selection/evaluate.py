@@ -114,6 +114,9 @@ class Evaluator:
         Rows behind them.
     fit
         Function of correlations, rows and support that fits a model.
+    scaling
+        Function of an estimate: how much larger its misfit is by sampling error than that of normal
+        rows; None if it is not.
     gives_up
         Whether structures that cannot win are given up; if None, with many items only: a fit of
         few is quick, and what else was possible is worth knowing.
@@ -124,9 +127,10 @@ class Evaluator:
         R: FloatArray,
         n_obs: int,
         fit: FitModel = fit_factors,
+        scaling: Callable[[FactorEstimate], float] | None = None,
         gives_up: bool | None = None,
     ) -> None:
-        self.R, self.n_obs, self._fit_model = R, n_obs, fit
+        self.R, self.n_obs, self._fit_model, self._scaling = R, n_obs, fit, scaling
         self.strength = np.abs(R)
         many = len(R) >= MANY_ITEMS
         self._tolerance = _TOLERANCE_OF_MANY if many else _TOLERANCE
@@ -139,7 +143,7 @@ class Evaluator:
 
     def afresh(self) -> Evaluator:
         """Return an evaluator of the same correlations that has fitted nothing yet."""
-        return Evaluator(self.R, self.n_obs, self._fit_model, self._gives_up)
+        return Evaluator(self.R, self.n_obs, self._fit_model, self._scaling, self._gives_up)
 
     @property
     def n_items(self) -> int:
@@ -234,7 +238,8 @@ class Evaluator:
 
     def worth(self, fitted: Fitted) -> float:
         """Rows that the data are worth as evidence about a structure."""
-        return effective_rows(self.R, fitted.estimate, self.n_obs)
+        c = 1.0 if self._scaling is None else self._scaling(fitted.estimate)
+        return effective_rows(self.R, fitted.estimate, self.n_obs, c)
 
 
 def _exploratory_log_likelihood(R: FloatArray, d: int) -> float:

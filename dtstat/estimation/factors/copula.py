@@ -110,7 +110,7 @@ def latent_correlations(dependence: DependenceMatrix) -> LatentCorrelations:
     smallest = float(np.linalg.eigvalsh(R)[0])
     smoothed = smallest < _NEGATIVE
     if smoothed:
-        R = raised(R)
+        R = nearest_correlation(R)
         warn(
             f"The latent correlations of the {len(R)} items were smoothed, because their matrix "
             f"is not positive semidefinite (smallest eigenvalue {smallest:.2g}); complete rows "
@@ -121,15 +121,15 @@ def latent_correlations(dependence: DependenceMatrix) -> LatentCorrelations:
     return LatentCorrelations(R, dependence.measure, dependence.n_obs, smoothed, smallest)
 
 
-def raised(R: FloatArray) -> FloatArray:
+def nearest_correlation(R: FloatArray) -> FloatArray:
     """Raise the eigenvalues of a matrix to a small positive number and scale the diagonal to 1."""
     values, vectors = np.linalg.eigh(R)
-    raised: FloatArray = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
-    scale = np.sqrt(raised.diagonal())
-    raised = raised / np.outer(scale, scale)
-    raised = (raised + raised.T) / 2
-    np.fill_diagonal(raised, 1.0)
-    return raised
+    positive: FloatArray = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
+    scale = np.sqrt(positive.diagonal())
+    positive = positive / np.outer(scale, scale)
+    positive = (positive + positive.T) / 2
+    np.fill_diagonal(positive, 1.0)
+    return positive
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ import numpy as np
 from dtstat.arrays import FloatArray
 from dtstat.estimation.factors.copula import FactorEstimate
 from dtstat.estimation.factors.misfit import degrees_of_freedom
-from dtstat.estimation.sem.estimate import Test
-from dtstat.estimation.sem.fitmeasures import incremental_indices, p_value, rmsea_measures
+from dtstat.estimation.factors.reported import ReportedModel
+from dtstat.estimation.sem.fitmeasures import p_value, rmsea_measures
 
-_SINGULAR = 1e-5  # smallest eigenvalue below which the saturated model has no likelihood
+_RMSEA = ("rmsea", "rmsea.ci.lower", "rmsea.ci.upper", "rmsea.pvalue")
 
 
 def implied_correlations(estimate: FactorEstimate) -> FloatArray:
@@ -30,37 +30,46 @@ def srmr(R: FloatArray, estimate: FactorEstimate) -> float:
     return float(np.sqrt(np.mean(residual**2)))
 
 
-def factor_fit_measures(R: FloatArray, estimate: FactorEstimate, n: int) -> dict[str, float]:
-    """Chi-square, CFI, TLI, RMSEA with interval and SRMR of a factor model.
+def factor_fit_measures(model: ReportedModel, n: int) -> dict[str, float]:
+    """Chi-square, CFI, TLI, RMSEA with interval and SRMR of a reported model.
 
-    The baseline is independence. If R is singular, as with fewer rows than items, the saturated
-    model has no likelihood, and all but SRMR are NaN.
+    With T, t₁ and t₂ of :mod:`dtstat.estimation.factors.robust`, and b for independent items:
+
+        chisq   T scaled and shifted to mean df and variance 2 df;
+        CFI     1 − (T − t₁) / (T_b − t₁_b),     TLI   1 − (T − t₁)/df · df_b / (T_b − t₁_b);
+        RMSEA   √[(T − t₁) / (n df)], its interval from T t₁/t₂ on t₁²/t₂ degrees of freedom.
+
+    All but SRMR are NaN if the model was not tested.
 
     Parameters
     ----------
-    R
-        (p, p) latent correlations.
-    estimate
-        The model fitted to them.
+    model
+        The model with its test.
     n
-        Rows behind them.
+        Rows.
     """
-    p, df = len(R), degrees_of_freedom(estimate)
-    eigenvalues = np.linalg.eigvalsh(R)
-    known = eigenvalues[0] > _SINGULAR and df >= 0
-    saturated = float(np.log(eigenvalues).sum()) + p if known else math.nan
-    fitted = -2 * estimate.log_likelihood / n - p * math.log(2 * math.pi)
-    chisq = max(n * (fitted - saturated), 0.0) if known else math.nan
-    baseline = n * (p - saturated) if known else math.nan
-    measures = {"npar": float(estimate.n_parameters), "chisq": chisq, "df": float(df)}
-    measures["pvalue"] = p_value(chisq, df) if known else math.nan
-    if known:
-        test, null = Test(chisq, df), Test(baseline, p * (p - 1) // 2)
-        incremental = incremental_indices(test, null)
-        measures |= {name: incremental[name] for name in ("cfi", "tli")}
-        measures |= rmsea_measures(chisq, df, n)
-    else:
-        names = ("cfi", "tli", "rmsea", "rmsea.ci.lower", "rmsea.ci.upper", "rmsea.pvalue")
-        measures |= dict.fromkeys(names, math.nan)
-    measures.pop("rmsea.notclose.pvalue", None)
-    return measures | {"srmr": srmr(R, estimate), "logl": estimate.log_likelihood}
+    test, estimate = model.test, model.estimate
+    df = float(degrees_of_freedom(estimate))
+    known = {"npar": float(estimate.n_parameters), "df": df}
+    if test is None:
+        names = ("chisq", "pvalue", "chisq.scaling.factor", "cfi", "tli", *_RMSEA)
+        return dict.fromkeys(names, math.nan) | known | {"srmr": srmr(model.latent.R, estimate)}
+    excess, base = test.statistic - test.trace, test.baseline - test.baseline_trace
+    worst = max(excess, base, 0.0)
+    wide = rmsea_measures(
+        test.statistic * test.trace / test.trace_of_square,
+        test.trace**2 / test.trace_of_square,
+        n,
+        scale=test.scaling,
+    )
+    return {
+        "npar": known["npar"],
+        "chisq": test.chisq,
+        "df": df,
+        "pvalue": p_value(test.chisq, df),
+        "chisq.scaling.factor": test.scaling,
+        "cfi": 1 - max(excess, 0.0) / worst if worst > 0 else 1.0,
+        "tli": 1 - excess / df * test.baseline_df / base if base > 0 else math.nan,
+        **{name: wide[name] for name in _RMSEA},
+        "srmr": srmr(model.latent.R, estimate),
+    }

@@ -3,7 +3,7 @@
 An ordinal item is a standard normal variable cut at thresholds; a continuous item is that variable
 itself. :func:`ordinal_moments` estimates the moments of these variables in two steps, as in
 :mod:`dtstat.dependence.ordinal`, and the covariance Γ of the estimates by the influence of the rows
-(:mod:`dtstat.estimation.sem.ordinal_scores`).
+(:mod:`dtstat.dependence.ordinal_scores`).
 
 The statistics s stand in one order everywhere:
 
@@ -29,14 +29,14 @@ from dtstat.arrays import BoolArray, FloatArray
 from dtstat.checks import choice
 from dtstat.dependence.bivariate_normal import RHO_MAX
 from dtstat.dependence.ordinal import Kind, latent_correlation_matrix
-from dtstat.errors import InputError
-from dtstat.estimation.sem.ordinal_scores import (
+from dtstat.dependence.ordinal_scores import (
     Derivative,
     Margin,
     continuous_margin,
     ordinal_margin,
     pair_influence,
 )
+from dtstat.errors import InputError
 from dtstat.execution.parallel import Jobs
 from dtstat.progress import Progress
 

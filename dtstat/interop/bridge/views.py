@@ -77,7 +77,7 @@ def _fit(fit: dt.DTFit) -> View:
         "barcode": _longest_bars(fit.path.barcode(), factors),
         "uncovered": fit.uncovered,
         "residuals": matrix(residuals),
-        "fitted": matrix(residuals.rsub(fit.latent.R)),
+        "fitted": matrix(residuals.rsub(fit.reported.latent.R)),
         "dependence": _dependence(fit.dependence),
         "arguments": {k: v for k, v in fit.provenance.items() if k != "version"},
         "keys": fit.to_keys(),

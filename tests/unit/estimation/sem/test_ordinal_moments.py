@@ -16,7 +16,7 @@ from dtstat.estimation.sem.ordinal_moments import (
     row_influences,
     stack_statistics,
 )
-from dtstat.estimation.sem.ordinal_scores import (
+from dtstat.dependence.ordinal_scores import (
     ContinuousMargin,
     OrdinalMargin,
     continuous_margin,

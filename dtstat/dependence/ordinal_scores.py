@@ -28,7 +28,7 @@ Olsson, Drasgow & Dorans (1982), Psychometrika 47, 337-347: the same for a polys
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -163,6 +163,35 @@ def pair_influence(first: Margin, second: Margin, rho: float, derivative: Deriva
     share = np.full(scores.rho.size, 1.0 / scores.rho.size)
     A = mean_slopes(scores, curvature, share, derivative)
     return _influence(scores.rho, A, first.row_influence, second.row_influence)
+
+
+def serial_influence(y: FloatArray, z: FloatArray, rho: float) -> FloatArray:
+    """Influence of each row on the polyserial correlation of items that may have gaps, (n,).
+
+    Rows that both items have count n / n_yz in the score; each item's own parameters are moved by
+    all rows that have it.
+
+    Parameters
+    ----------
+    y, z
+        (n,) answers to an ordinal and to a continuous item, NaN where missing.
+    rho
+        The correlation.
+    """
+    n, has_y, has_z = y.size, ~np.isnan(y), ~np.isnan(z)
+    both = has_y & has_z
+    ordinal, continuous = ordinal_margin(y[has_y]), continuous_margin(z[has_z], "observed")
+    of_y, of_z = both[has_y], both[has_z]
+    scores, curvature = serial_derivatives(
+        replace(ordinal, rows=ordinal.rows[of_y]), replace(continuous, z=continuous.z[of_z]), rho
+    )
+    share = np.full(scores.rho.size, 1.0 / scores.rho.size)
+    A = mean_slopes(scores, curvature, share, "observed")
+    influence = np.zeros(n)
+    influence[both] = scores.rho * (n / both.sum())
+    influence[has_y] -= ordinal.row_influence @ A[1] * (n / has_y.sum())
+    influence[has_z] -= continuous.row_influence @ A[2] * (n / has_z.sum())
+    return influence / A[0]
 
 
 def _table_influence(

@@ -1,0 +1,205 @@
+"""The model of a chosen structure as it is reported: estimates, standard errors, a test of fit.
+
+Structures are searched for and compared by rank correlations. Of ratings these are too small,
+because ties take part of the dependence away: with five categories a loading of .80 looks like .76,
+with two like .67. So where items are binary or ordinal, the model is fitted once more to their
+polychoric correlations, and where others are continuous to polyserial ones, with the continuous
+items as normal scores; any increasing transformation of an item is still the same item.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dtstat.arrays import BoolArray, FloatArray
+from dtstat.data import ItemData
+from dtstat.data.kinds import ItemKind
+from dtstat.dependence.influence import TRACEABLE, Influence, latent_influence, most_rows
+from dtstat.dependence.ordinal import latent_correlation_matrix
+from dtstat.estimation.factors.copula import (
+    FactorEstimate,
+    LatentCorrelations,
+    fit_factors,
+    nearest_correlation,
+)
+from dtstat.estimation.factors.marginals import Marginals, learn_marginals
+from dtstat.estimation.factors.misfit import degrees_of_freedom
+from dtstat.estimation.factors.robust import RobustTest, StandardErrors, robust_inference
+
+RATINGS = ("polychoric", "tetrachoric", "mixed")
+_FEWEST_ROWS = 100  # fewer, and true models are rejected too often (benchmarks/tests)
+_ROWS_PER_ITEM = 4
+_FEWEST_INFLUENCES = 200  # rows that Γ is estimated from
+_DRAWN_ROWS, _SEED = 5000, 0
+_PERFECT = 0.999  # a correlation beyond has no standard error
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedModel:
+    """A fitted structure with what is known of its errors.
+
+    Attributes
+    ----------
+    latent
+        The correlations it was fitted to; for ratings polychoric ones.
+    estimate
+        The model.
+    errors
+        Standard errors; NaN where they are not known.
+    test
+        Test of fit; None if there is none.
+    untested
+        Why there is none, in a sentence; "" if there is one.
+    """
+
+    latent: LatentCorrelations
+    estimate: FactorEstimate
+    errors: StandardErrors
+    test: RobustTest | None
+    untested: str
+
+    @property
+    def as_ratings(self) -> bool:
+        """Whether the correlations are those behind ratings."""
+        return self.latent.measure in RATINGS
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Rows behind correlations: (n, p) values, NaN where missing, and the kinds of the items."""
+
+    values: FloatArray
+    kinds: tuple[ItemKind, ...]
+
+    @classmethod
+    def of(cls, items: ItemData) -> Answers:
+        """Take the rows of items."""
+        return cls(items.values, items.kinds)
+
+    @property
+    def has_ratings(self) -> bool:
+        """Whether any item is binary or ordinal."""
+        return any(kind != "continuous" for kind in self.kinds)
+
+    def influence(self, measure: str, R: FloatArray, most_numbers: int | None = None) -> Influence:
+        """Influence of the rows on latent correlations."""
+        limit = {} if most_numbers is None else {"most_numbers": most_numbers}
+        return latent_influence(self.values, self.kinds, measure, R, **limit)
+
+
+def drawn_answers(latent: LatentCorrelations) -> Answers | None:
+    """Rows as a matrix of correlations implies them: normal, and so continuous.
+
+    None for polychoric correlations, whose errors depend on thresholds that a matrix does not tell.
+    """
+    if latent.measure not in TRACEABLE or latent.measure in RATINGS:
+        return None
+    p = len(latent.R)
+    root = np.linalg.cholesky(nearest_correlation(latent.R))
+    m = most_rows(_DRAWN_ROWS, p, latent.measure)
+    Z = np.random.default_rng(_SEED).standard_normal((m, p)) @ root.T
+    continuous: ItemKind = "continuous"
+    return Answers(Z, (continuous,) * p)
+
+
+def as_reported(
+    answers: Answers | None,
+    latent: LatentCorrelations,
+    estimate: FactorEstimate,
+    support: BoolArray,
+    n: int,
+    ratings: bool,
+) -> ReportedModel:
+    """Fit a structure to the correlations it is reported from, and test it.
+
+    Parameters
+    ----------
+    answers
+        The rows; None if only the matrix is known.
+    latent, estimate
+        Correlations of the search, and the model fitted to them.
+    support
+        (p, d) the structure.
+    n
+        Number of rows.
+    ratings
+        Whether ratings are reported as ratings.
+    """
+    if answers is not None and ratings and answers.has_ratings:
+        again = _behind_ratings(answers, latent)
+        if again is not None:
+            answers, latent = again
+            estimate = fit_factors(latent.R, n, support)
+    unknown = StandardErrors(
+        np.full(support.shape, np.nan), np.full((support.shape[1],) * 2, np.nan)
+    )
+    untested = _why_untested(answers, latent, estimate, n)
+    if untested:
+        return ReportedModel(latent, estimate, unknown, None, untested)
+    rows = answers or drawn_answers(latent)
+    assert rows is not None
+    influence = rows.influence(latent.measure, latent.R)
+    test, errors = robust_inference(latent.R, estimate, influence, n)
+    return ReportedModel(latent, estimate, errors, test, "")
+
+
+def _behind_ratings(
+    answers: Answers, latent: LatentCorrelations
+) -> tuple[Answers, LatentCorrelations] | None:
+    """Return polychoric or mixed correlations and their rows; None where a pair has none."""
+    kinds = answers.kinds
+    continuous = [kind == "continuous" for kind in kinds]
+    values = answers.values
+    if any(continuous):
+        values = values.copy()
+        part = values[:, continuous]
+        values[:, continuous] = learn_marginals(part).normal_scores(part)
+    R = latent_correlation_matrix(values, kinds)
+    if not np.isfinite(R).all() or np.abs(np.triu(R, 1)).max() > _PERFECT:
+        return None
+    measure = "mixed" if any(continuous) else "polychoric"
+    smallest = float(np.linalg.eigvalsh(R)[0])
+    again = LatentCorrelations(R, measure, latent.n_obs, False, smallest)
+    return Answers(values, kinds), again
+
+
+def _why_untested(
+    answers: Answers | None, latent: LatentCorrelations, estimate: FactorEstimate, n: int
+) -> str:
+    """Say why there is no test, or nothing if there is one."""
+    p = len(latent.R)
+    needed = max(_FEWEST_ROWS, _ROWS_PER_ITEM * p)
+    if not estimate.loadings.any():
+        return "There are no factors to test."
+    if degrees_of_freedom(estimate) <= 0:
+        return "The model has no degrees of freedom."
+    if answers is None and (latent.measure in RATINGS or latent.measure not in TRACEABLE):
+        return (
+            f"The errors of {latent.measure} correlations depend on the answers, and a matrix has "
+            "none."
+        )
+    if n < needed:
+        return f"{p} items need at least {needed} rows for a test that holds its level; got {n}."
+    if most_rows(n, p, latent.measure) < min(n, _FEWEST_INFLUENCES):
+        return f"With {p} items it would take long; test parts of the structure with cfa."
+    if np.abs(np.triu(latent.R, 1)).max() > _PERFECT:
+        return "Two items determine each other: their correlation has no standard error."
+    return ""
+
+
+def scoring_model(model: ReportedModel, margins: Marginals) -> FactorEstimate:
+    """Return the model of the normal scores of the answers, to score people by.
+
+    The normal score s of a rating is less reliable than the variable y behind it: its correlation
+    with y is a = E[s y] < 1. So it has the loading aλ, which gives the
+    best linear prediction of the factors and its true error.
+    """
+    if not model.as_ratings:
+        return model.estimate
+    estimate = model.estimate
+    a = np.array([margins.score_correlation(i) for i in range(len(estimate.uniquenesses))])
+    loadings = estimate.loadings * a[:, None]
+    explained = ((loadings @ estimate.factor_correlations) * loadings).sum(axis=1)
+    return replace(estimate, loadings=loadings, uniquenesses=1.0 - explained)
