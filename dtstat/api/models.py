@@ -60,7 +60,7 @@ def cfa(
     std_lv
         Whether to fix the variances of the factors at 1 instead of their first loadings.
     orthogonal
-        Whether factors are uncorrelated.
+        Whether factors, and what regressions leave of them, are uncorrelated.
     mean_structure
         Whether to estimate intercepts; by default only when rows have gaps.
 

@@ -187,7 +187,7 @@ class CFAFit:
         Returns
         -------
         DataFrame
-            lhs, op, rhs, mi, epc (expected value if added), sepc.lv, sepc.all (standardised).
+            lhs, op, rhs, mi, epc (expected change of the value), sepc.lv, sepc.all (standardised).
 
         Raises
         ------
