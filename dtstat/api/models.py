@@ -84,7 +84,7 @@ def cfa(
     Notes
     -----
     Cost: some ten steps of Fisher scoring, O(p³ + p² q) each for p items and q parameters; with
-    "fiml" that for each pattern of gaps.
+    "fiml" O(m q²) more for each pattern of m gaps.
 
     Examples
     --------

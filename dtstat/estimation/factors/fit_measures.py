@@ -9,8 +9,8 @@ import numpy as np
 from dtstat.arrays import FloatArray
 from dtstat.estimation.factors.copula import FactorEstimate
 from dtstat.estimation.factors.misfit import degrees_of_freedom
-from dtstat.estimation.sem.estimate import Test
 from dtstat.estimation.sem.fitmeasures import incremental_indices, p_value, rmsea_measures
+from dtstat.estimation.sem.statistic import Test
 
 _SINGULAR = 1e-5  # smallest eigenvalue below which the saturated model has no likelihood
 

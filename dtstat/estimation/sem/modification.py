@@ -75,7 +75,7 @@ def _candidates(model: Model) -> list[Parameter]:
 
 
 def _possible(model: Model) -> list[tuple[str, str, str]]:
-    """Loadings, covariances and regressions that variables of these roles may have."""
+    """List loadings, covariances and regressions that variables of these roles may have."""
     given = {row.lhs for row in model.parameters if row.exogenous}
     related = dict.fromkeys(row.lhs for row in model.parameters if row.op == "~")
     related |= dict.fromkeys(row.rhs for row in model.parameters if row.op == "~")
