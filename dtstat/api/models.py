@@ -60,7 +60,7 @@ def cfa(
     std_lv
         Whether to fix the variances of the factors at 1 instead of their first loadings.
     orthogonal
-        Whether factors are uncorrelated.
+        Whether factors, and what regressions leave of them, are uncorrelated.
     mean_structure
         Whether to estimate intercepts; by default only when rows have gaps.
 
@@ -84,7 +84,7 @@ def cfa(
     Notes
     -----
     Cost: some ten steps of Fisher scoring, O(p³ + p² q) each for p items and q parameters; with
-    "fiml" that for each pattern of gaps.
+    "fiml" O(m q²) more for each pattern of m gaps.
 
     Examples
     --------

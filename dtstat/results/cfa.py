@@ -11,13 +11,15 @@ import pandas as pd
 
 from dtstat import checks
 from dtstat.errors import InputError
-from dtstat.estimation.sem.estimate import SEMEstimate, Test
+from dtstat.estimation.sem.estimate import SEMEstimate
 from dtstat.estimation.sem.fitmeasures import fit_measures
+from dtstat.estimation.sem.gaps import Pattern
 from dtstat.estimation.sem.model import Model, Parameter
 from dtstat.estimation.sem.modification import modification_indices
-from dtstat.estimation.sem.normal import Pattern, Sample
+from dtstat.estimation.sem.normal import Sample
 from dtstat.estimation.sem.reliability import reliability
 from dtstat.estimation.sem.scores import factor_scores, score_reliability
+from dtstat.estimation.sem.statistic import Test
 from dtstat.report import Summary
 from dtstat.report.factor_table import FactorTable, factor_table
 from dtstat.results import sem_frames as frames
@@ -187,7 +189,7 @@ class CFAFit:
         Returns
         -------
         DataFrame
-            lhs, op, rhs, mi, epc (expected value if added), sepc.lv, sepc.all (standardised).
+            lhs, op, rhs, mi, epc (expected change of the value), sepc.lv, sepc.all (standardised).
 
         Raises
         ------

@@ -16,7 +16,7 @@
 #'   random.
 #' @param ordered Names of items to take as ordinal, or `TRUE` for all; makes the estimator "dwls".
 #' @param std_lv Fix the variances of the factors at 1 instead of their first loadings?
-#' @param orthogonal Are the factors uncorrelated?
+#' @param orthogonal Are the factors, and what regressions leave of them, uncorrelated?
 #' @param mean_structure Estimate intercepts? By default only when rows with gaps are used.
 #' @return An object of class `dt_cfa`: a list with `parameters`, `standardized`, `loadings`,
 #'   `factor_correlations`, `uniquenesses`, `r_squared`, `fit_measures`, `residuals`, `fitted` (the

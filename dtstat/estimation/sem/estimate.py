@@ -9,6 +9,7 @@ import numpy as np
 
 from dtstat.arrays import FloatArray
 from dtstat.errors import EstimationError, EstimationWarning, warn
+from dtstat.estimation.sem.corrected import MOST_ITEMS, corrected_for_gaps
 from dtstat.estimation.sem.matrices import Layout
 from dtstat.estimation.sem.model import Model
 from dtstat.estimation.sem.normal import (
@@ -19,6 +20,7 @@ from dtstat.estimation.sem.normal import (
     log_likelihood,
     objective,
     observed_information,
+    pairwise_moments,
     sample_from_rows,
 )
 from dtstat.estimation.sem.robust import (
@@ -34,34 +36,12 @@ from dtstat.estimation.sem.saturated import (
     parameters_of,
     saturated_moments,
 )
-from dtstat.estimation.sem.scoring import Minimum, minimise
-from dtstat.estimation.sem.soundness import check_identified, require_converged, review_solution
-from dtstat.estimation.sem.starts import starting_values
+from dtstat.estimation.sem.scoring import Minimum
+from dtstat.estimation.sem.soundness import check_identified, review_solution
+from dtstat.estimation.sem.starts import search
+from dtstat.estimation.sem.statistic import Test
 
 Estimator = Literal["ml", "mlr", "fiml", "dwls"]
-
-
-@dataclass(frozen=True)
-class Test:
-    """A test of a model against the saturated one.
-
-    Attributes
-    ----------
-    chisq, df
-        Likelihood-ratio statistic and degrees of freedom.
-    scaling, shift
-        The scaled statistic is chisq / scaling + shift; 1 and 0 if nothing is scaled.
-    """
-
-    chisq: float
-    df: int
-    scaling: float = 1.0
-    shift: float = 0.0
-
-    @property
-    def scaled(self) -> float:
-        """The scaled statistic."""
-        return self.chisq / self.scaling + self.shift
 
 
 @dataclass(frozen=True)
@@ -79,7 +59,8 @@ class SEMEstimate:
     Sigma, mu
         Implied moments.
     S, mean
-        Moments of the saturated model: those of the sample, or by EM with gaps.
+        Moments of the saturated model: those of the sample, or by EM with gaps. If some pairs of
+        items are never answered together, those of the rows that each pair has in common.
     n_obs, n_given, n_patterns
         Rows used, rows given, and patterns of missing values.
     logl, saturated_logl
@@ -96,6 +77,8 @@ class SEMEstimate:
         Warnings about the solution, as sentences.
     sample
         Sufficient statistics of the rows, where they are more than S and mean (fiml).
+    corrected, corrected_baseline
+        The tests that robust CFI, TLI and RMSEA rest on; None where they are not known.
     """
 
     model: Model
@@ -120,6 +103,8 @@ class SEMEstimate:
     tried: tuple[str, ...]
     notes: tuple[str, ...] = ()
     sample: Sample | None = None
+    corrected: Test | None = None
+    corrected_baseline: Test | None = None
 
     @property
     def layout(self) -> Layout:
@@ -192,15 +177,16 @@ def _fit_sample(
     n_given: int,
     notes: tuple[str, ...] = (),
 ) -> SEMEstimate:
-    S, mean = saturated_moments(sample)
+    apart = _apart(sample, model)
+    S, mean = (pairwise_moments if apart else saturated_moments)(sample)
     means = mean if sample.means or X is None else X.mean(axis=0)
     model = with_exogenous_moments(model, S, means)
     layout = Layout(model)
     df = degrees_of_freedom(model, sample.means)
-    found = _search(sample, layout, model, S, mean)
+    found, dropped = _search(sample, layout, model, S, mean)
     implied = layout.implied(found.theta)
     given = covariate_log_likelihood(model, sample, S, mean)
-    h1 = log_likelihood(sample, S, mean) - given
+    h1 = np.nan if apart else log_likelihood(sample, S, mean) - given
     h0 = log_likelihood(sample, implied.Sigma, implied.mu) - given
     robust = estimator == "mlr"
     rows = X - means if robust and X is not None and not sample.means else X
@@ -209,17 +195,40 @@ def _fit_sample(
     test = Test(2 * (h1 - h0), df)
     saturated = None
     if robust and rows is not None:
-        saturated = _saturated_trace(rows, sample, S, mean, model)
+        saturated = np.nan if apart else _saturated_trace(rows, sample, S, mean, model)
         if df > 0:
             own = score_trace(rows, sample, layout, found.theta)
             test = replace(test, scaling=(saturated - own) / df)
     baseline = _baseline(model, sample, S, mean, h1 + given, rows, saturated)
+    corrected: tuple[Test | None, Test | None] = (None, None)
+    if estimator != "ml" and not apart:
+        rows = rows if robust else None
+        corrected = _corrected(sample, layout, found.theta, S, mean, (test, baseline), rows)
     return SEMEstimate(
         model, estimator, found.theta, covariance, implied.Sigma, implied.mu, S, means,
         sample.n_obs, n_given, len(sample.patterns), h0, h1, test, baseline, robust, information,
         found.iterations, found.converged, found.tried,
-        (*notes, *review_solution(layout, found.theta)), None if sample.complete else sample,
+        (*notes, *apart, *dropped, *review_solution(layout, found.theta)),
+        None if sample.complete else sample, *corrected,
     )  # fmt: skip
+
+
+def _apart(sample: Sample, model: Model) -> tuple[str, ...]:
+    """Say which items are never answered together: no rows tell of their covariance."""
+    if sample.complete:
+        return ()
+    i, j = np.nonzero(np.triu(np.isnan(pairwise_moments(sample)[0]), 1))
+    if not i.size:
+        return ()
+    first, second = model.observed[i[0]], model.observed[j[0]]
+    more = f" (nor are {i.size - 1} other pairs)" if i.size > 1 else ""
+    note = (
+        f"Items '{first}' and '{second}' are not answered together by two rows or more{more}, so "
+        "the saturated model is not determined: chi-square and the fit measures that need it are "
+        "not available (NaN). Estimates and standard errors are."
+    )
+    warn(note, EstimationWarning, stacklevel=2)
+    return (note,)
 
 
 def _with_answered_covariates(model: Model, X: FloatArray) -> FloatArray:
@@ -285,15 +294,16 @@ def degrees_of_freedom(model: Model, means: bool) -> int:
 
 def _search(
     sample: Sample, layout: Layout, model: Model, S: FloatArray, mean: FloatArray
-) -> Minimum:
-    found = minimise(
+) -> tuple[Minimum, tuple[str, ...]]:
+    found, notes = search(
         lambda theta: objective(sample, layout, theta),
         lambda theta: expected_information(sample, layout, theta),
-        starting_values(model, S, mean),
+        model,
+        np.nan_to_num(S),  # a guess at what no rows tell
+        mean,
     )
-    require_converged(found)
     check_identified(expected_information(sample, layout, found.theta), model)
-    return found
+    return found, notes
 
 
 def _covariance(
@@ -337,3 +347,20 @@ def _baseline(
     layout = independence_layout(model.observed, sample.means, Given(tuple(x), S, mean))
     own = score_trace(X, sample, layout, parameters_of(layout, Sigma, mu))
     return replace(test, scaling=(saturated - own) / df)
+
+
+def _corrected(
+    sample: Sample,
+    layout: Layout,
+    theta: FloatArray,
+    S: FloatArray,
+    mean: FloatArray,
+    tests: tuple[Test, Test],
+    X: FloatArray | None,
+) -> tuple[Test | None, Test | None]:
+    """Find the tests of robust indices: the same, or with gaps as if no answers were missing."""
+    if sample.complete:
+        return tests
+    if len(mean) > MOST_ITEMS or covariate_positions(layout.model):
+        return None, None
+    return corrected_for_gaps(sample, layout, theta, S, mean, tests[0].df, X)

@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from dtstat.arrays import FloatArray
-from dtstat.estimation.sem.estimate import SEMEstimate, Test, covariate_positions
-from dtstat.estimation.sem.matrices import inverse
+from dtstat.estimation.sem.estimate import SEMEstimate, covariate_positions
+from dtstat.estimation.sem.normal import complete_sample, pairwise_moments, squared_length
+from dtstat.estimation.sem.statistic import Test
 
 _CLOSE, _NOT_CLOSE = 0.05, 0.08  # RMSEA of close fit, and of fit that is not close
 _LEVEL = 0.90
@@ -17,19 +18,24 @@ _LEVEL = 0.90
 def fit_measures(estimate: SEMEstimate) -> dict[str, float]:
     """All fit measures, in lavaan's order.
 
-    Robust estimators add the scaled statistics (``.scaled``) and, for mlr, the robust CFI, TLI and
-    RMSEA of Brosseau-Liard & Savalei (``.robust``).
+    Robust estimators add the scaled statistics (``.scaled``). CFI, TLI and RMSEA that estimate the
+    fit to complete, continuous and normal answers (``.robust``) are those of Brosseau-Liard &
+    Savalei for mlr, of Zhang & Savalei with gaps and of Savalei for ordered items.
     """
     measures = {"npar": float(estimate.model.n_free)}
     measures |= {"fmin": estimate.test.chisq / (2 * estimate.n_obs)}
     measures |= _tests(estimate)
     measures |= incremental_indices(estimate.test, estimate.baseline)
     if estimate.robust:
-        measures |= _robust_incremental(estimate)
+        measures |= _scaled_incremental(estimate)
+    measures |= _robust_incremental(estimate)
     measures |= _likelihood(estimate)
     measures |= rmsea_measures(estimate.test.chisq, estimate.test.df, _rows(estimate), "")
     if estimate.robust:
-        measures |= _robust_rmsea(estimate)
+        measures |= _scaled_rmsea(estimate)
+    if (test := estimate.corrected) is not None:
+        n = _rows(estimate)
+        measures |= rmsea_measures(test.scaled, test.df, n, ".robust", test.scaling)
     measures |= _residual_size(estimate)
     if estimate.logl is not None:
         measures |= _absolute(estimate)
@@ -74,7 +80,7 @@ def incremental_indices(test: Test, baseline: Test) -> dict[str, float]:
         "cfi": cfi,
         "tli": tli,
         "nnfi": tli,
-        "rfi": _ratio(b / e - t / d, b / e) if d and e else math.nan,
+        "rfi": _ratio(b / e - t / d, b / e) if d and e else 1.0,
         "nfi": _ratio(b - t, b),
         "pnfi": _ratio(d, e) * _ratio(b - t, b),
         "ifi": _ratio(b - t, b - d),
@@ -83,8 +89,13 @@ def incremental_indices(test: Test, baseline: Test) -> dict[str, float]:
 
 
 def _cfi(excess: float, baseline_excess: float) -> float:
-    worst = max(excess, baseline_excess, 0.0)
-    return 1.0 - max(excess, 0.0) / worst if worst > 0 else 1.0
+    worst = max(_positive(baseline_excess), _positive(excess))
+    return 1.0 - _positive(excess) / worst if worst != 0 else 1.0
+
+
+def _positive(value: float) -> float:
+    """Return the value or 0, and NaN for what is not known."""
+    return 0.0 if value < 0 else value
 
 
 def _tli(t: float, d: float, b: float, e: float) -> float:
@@ -95,23 +106,22 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-def _robust_indices_known(estimate: SEMEstimate) -> bool:
-    """Whether the formulas hold: mlr, and no gaps (with gaps others are needed)."""
-    return estimate.estimator == "mlr" and estimate.sample is None
-
-
-def _robust_incremental(estimate: SEMEstimate) -> dict[str, float]:
+def _scaled_incremental(estimate: SEMEstimate) -> dict[str, float]:
     test, base = estimate.test, estimate.baseline
-    measures = {
+    return {
         "cfi.scaled": _cfi(test.scaled - test.df, base.scaled - base.df),
         "tli.scaled": _tli(test.scaled, test.df, base.scaled, base.df),
     }
-    if _robust_indices_known(estimate):
-        excess = test.chisq - test.scaling * test.df
-        base_excess = base.chisq - base.scaling * base.df
-        measures["cfi.robust"] = _cfi(excess, base_excess)
-        measures["tli.robust"] = 1 - _ratio(excess * base.df, base_excess * test.df)
-    return measures
+
+
+def _robust_incremental(estimate: SEMEstimate) -> dict[str, float]:
+    test, base = estimate.corrected, estimate.corrected_baseline
+    if test is None or base is None:
+        return {}
+    excess = test.chisq - test.scaling * test.df
+    base_excess = base.chisq - base.scaling * base.df
+    tli = 1 - _ratio(excess * base.df, base_excess * test.df) if test.df else 1.0
+    return {"cfi.robust": _cfi(excess, base_excess), "tli.robust": tli}
 
 
 def _likelihood(estimate: SEMEstimate) -> dict[str, float]:
@@ -134,21 +144,20 @@ def rmsea_measures(
 ) -> dict[str, float]:
     """RMSEA with its interval (Steiger 1990); ``scale`` c turns the scaled into the robust one."""
     lower, upper = rmsea_interval(chisq, df, n, scale)
+    close, not_close = (n * df * size**2 / scale for size in (_CLOSE, _NOT_CLOSE))
     return {
-        f"rmsea{suffix}": math.sqrt(scale * max(chisq / n / df - 1 / n, 0.0)) if df else 0.0,
+        f"rmsea{suffix}": math.sqrt(scale * _positive(chisq / n / df - 1 / n)) if df else 0.0,
         f"rmsea.ci.lower{suffix}": lower,
         f"rmsea.ci.upper{suffix}": upper,
-        f"rmsea.pvalue{suffix}": 1 - _noncentral_cdf(chisq, df, n * df * _CLOSE**2 / scale),
-        f"rmsea.notclose.pvalue{suffix}": _noncentral_cdf(
-            chisq, df, n * df * _NOT_CLOSE**2 / scale
-        ),
+        f"rmsea.pvalue{suffix}": 1 - _noncentral_cdf(chisq, df, close),
+        f"rmsea.notclose.pvalue{suffix}": _noncentral_cdf(chisq, df, not_close),
     }
 
 
 def rmsea_interval(chisq: float, df: float, n: int, scale: float = 1.0) -> tuple[float, float]:
     """90 % interval: the noncentralities for which chisq is the 95 % and the 5 % quantile."""
-    if df == 0:
-        return 0.0, 0.0
+    if math.isnan(chisq) or df == 0:
+        return 0.0 * chisq, 0.0 * chisq
     tail = (1 - _LEVEL) / 2
     limits = (_noncentrality(chisq, df, p) for p in (1 - tail, tail))
     lower, upper = (math.sqrt(scale * limit / (n * df)) for limit in limits)
@@ -176,15 +185,11 @@ def _noncentrality(chisq: float, df: float, p: float) -> float:
     return float(brentq(miss, 0.0, high, xtol=1e-10))
 
 
-def _robust_rmsea(estimate: SEMEstimate) -> dict[str, float]:
+def _scaled_rmsea(estimate: SEMEstimate) -> dict[str, float]:
     test, n = estimate.test, _rows(estimate)
     if estimate.estimator == "mlr":  # the statistic has mean scaling · df if the model is right
-        measures = rmsea_measures(test.chisq, test.scaling * test.df, n, ".scaled")
-    else:
-        measures = rmsea_measures(test.scaled, test.df, n, ".scaled")
-    if _robust_indices_known(estimate):
-        measures |= rmsea_measures(test.scaled, test.df, n, ".robust", test.scaling)
-    return measures
+        return rmsea_measures(test.chisq, test.scaling * test.df, n, ".scaled")
+    return rmsea_measures(test.scaled, test.df, n, ".scaled")
 
 
 def _residual_size(estimate: SEMEstimate) -> dict[str, float]:
@@ -199,7 +204,7 @@ def _residual_size(estimate: SEMEstimate) -> dict[str, float]:
     if estimate.model.mean_structure and estimate.logl is not None:
         raw = np.append(raw, estimate.mean - estimate.mu)
         standard = np.append(standard, (estimate.mean - estimate.mu) / sd)
-        correlation = np.append(correlation, estimate.mean / sd - estimate.mu / implied_sd)
+        correlation = np.append(correlation, (estimate.mean - estimate.mu) / sd)
     if estimate.logl is None:  # the other two would mix correlations with thresholds
         return {"srmr": _root_mean_square(standard)}
     return {
@@ -214,23 +219,25 @@ def _root_mean_square(values: FloatArray) -> float:
 
 
 def _absolute(estimate: SEMEstimate) -> dict[str, float]:
-    """GFI and its kin (Jöreskog & Sörbom), McDonald's fit index, ECVI."""
-    W, _ = inverse(estimate.Sigma)
-    S = estimate.S.copy()
+    """GFI and its kin (Jöreskog & Sörbom), McDonald's fit index, ECVI.
+
+    With gaps GFI compares the model with the moments of the rows that pairs of items have in
+    common, weighted by the information of the rows as they are.
+    """
+    sample = estimate.sample or complete_sample(estimate.S, estimate.mean, estimate.n_obs)
+    S, mean = estimate.S.copy(), estimate.mean.copy()
+    if not sample.complete:
+        S, mean = pairwise_moments(sample)
+    means = estimate.model.mean_structure
+    lost = squared_length(
+        sample, estimate.Sigma, S - estimate.Sigma, mean - estimate.mu if means else 0 * mean
+    )
     covariates = covariate_positions(estimate.model)
     S[np.ix_(covariates, covariates)] = 0.0  # what is given cannot be explained
-    residual, whole = W @ (estimate.S - estimate.Sigma), W @ S
-    lost = 0.5 * float(np.sum(residual * residual.T))
-    total = 0.5 * float(np.sum(whole * whole.T))
-    p = len(W)
-    moments = p * (p + 1) / 2
-    if estimate.model.mean_structure:
-        d = estimate.mean - estimate.mu
-        lost += float(d @ W @ d)
-        mean = estimate.mean.copy()
-        mean[covariates] = 0.0
-        total += float(mean @ W @ mean)
-        moments += p
+    mean[covariates] = 0.0
+    total = squared_length(sample, estimate.Sigma, S, mean if means else 0 * mean)
+    p = len(S)
+    moments = p * (p + 1) / 2 + (p if means else 0)
     gfi = 1 - lost / total
     df, n, q = estimate.test.df, estimate.n_obs, estimate.model.n_free
     return {

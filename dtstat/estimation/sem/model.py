@@ -97,9 +97,9 @@ def build_model(
     """Complete a model the way ``cfa`` and ``sem`` of lavaan do.
 
     Added are: residual variances of all observed and latent variables, covariances of exogenous
-    factors (unless ``orthogonal``), covariances of outcomes that predict nothing, moments of
-    observed predictors (fixed), intercepts if ``mean_structure``; the first loading of each
-    factor is fixed at 1, or with ``std_lv`` its variance.
+    factors and of outcomes that predict nothing (``orthogonal`` fixes those of two factors at 0),
+    moments of observed predictors (fixed), intercepts if ``mean_structure``; the first loading of
+    each factor is fixed at 1, or with ``std_lv`` its variance.
 
     Parameters
     ----------
@@ -268,9 +268,9 @@ def _added_rows(
         added.append(row(name, "~~", name, 1.0 if std_lv else None))
     single = roles.single
     added = [replace(r, free=0, value=0.0) if r.lhs in single else r for r in added]
-    fixed = 0.0 if orthogonal else None
-    added += [row(a, "~~", b, fixed) for a, b in combinations(roles.exogenous_latent, 2)]
-    added += [row(a, "~~", b) for a, b in combinations(roles.pure_outcomes, 2)]
+    latent = frozenset(roles.latent) if orthogonal else frozenset()
+    for a, b in (*combinations(roles.exogenous_latent, 2), *combinations(roles.pure_outcomes, 2)):
+        added.append(row(a, "~~", b, 0.0 if {a, b} <= latent else None))
     added += [row(a, "~~", b) for a, b in combinations(roles.plain_predictors, 2)]
     if mean_structure:
         added += [row(name, "~1", "") for name in roles.observed]
@@ -335,18 +335,18 @@ def _places(table: Sequence[Parameter], roles: _Roles) -> tuple[tuple[str, ...],
     while halves := [pair for pair in pairs if pair & inner and pair - inner]:
         inner |= set().union(*halves)  # a covariance with an η makes its other end one too
     eta = (*roles.latent, *(name for name in roles.observed if name in inner))
-    e = {name: k for k, name in enumerate(eta)}
-    o = {name: k for k, name in enumerate(roles.observed)}
-    return eta, tuple(_place(row, e, o) for row in table)
+    return eta, tuple(place_of(row, eta, roles.observed) for row in table)
 
 
-def _place(row: Parameter, e: dict[str, int], o: dict[str, int]) -> Place:
-    if row.op == "=~":
-        place = ("beta", row.rhs, row.lhs) if row.rhs in e else ("lambda", row.rhs, row.lhs)
-        return place[0], e[place[1]] if row.rhs in e else o[place[1]], e[row.lhs]
-    if row.op == "~":
-        return "beta", e[row.lhs], e[row.rhs]
+def place_of(row: Parameter, eta: Sequence[str], observed: Sequence[str]) -> Place:
+    """Find the matrix entry of a parameter; both ends of a covariance must be η, or neither."""
+    inside = row.lhs in eta
     if row.op == "~1":
-        return ("alpha", e[row.lhs], 0) if row.lhs in e else ("nu", o[row.lhs], 0)
-    where = e if row.lhs in e else o
-    return ("psi" if row.lhs in e else "theta"), where[row.lhs], where[row.rhs]
+        return ("alpha", eta.index(row.lhs), 0) if inside else ("nu", observed.index(row.lhs), 0)
+    if row.op == "~~":
+        where = eta if inside else observed
+        return ("psi" if inside else "theta"), where.index(row.lhs), where.index(row.rhs)
+    cause, effect = (row.lhs, row.rhs) if row.op == "=~" else (row.rhs, row.lhs)
+    if effect in eta:
+        return "beta", eta.index(effect), eta.index(cause)
+    return "lambda", observed.index(effect), eta.index(cause)

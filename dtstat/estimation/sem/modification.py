@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ import pandas as pd
 from dtstat.arrays import FloatArray
 from dtstat.estimation.sem.estimate import SEMEstimate
 from dtstat.estimation.sem.matrices import Layout
-from dtstat.estimation.sem.model import Model, Parameter, Place
+from dtstat.estimation.sem.model import Model, Parameter, place_of
 from dtstat.estimation.sem.normal import Sample, complete_sample, expected_information, objective
 from dtstat.estimation.sem.standardized import rescale, scales
 
@@ -25,23 +25,26 @@ def modification_indices(estimate: SEMEstimate) -> pd.DataFrame:
 
         mi = n g_a² / (I_aa − I_af I_ff⁻¹ I_fa),   epc = −g_a / (I_aa − I_af I_ff⁻¹ I_fa)
 
-    (Sörbom 1989). Candidates are loadings of all items on all factors, residual covariances of all
-    items and covariances of all factors that the model fixes at zero.
+    (Sörbom 1989). Candidates are what the model fixes, and what it does not have of: loadings of
+    items, covariances of items and of factors, and regressions among the variables that regress
+    or are regressed on. The moments of observed predictors count as free: they would be if
+    something explained them.
 
     Returns
     -------
     DataFrame
         lhs, op, rhs, mi, epc, sepc.lv, sepc.all; largest first.
     """
-    rows, places = _candidates(estimate.model)
+    rows = _candidates(estimate.model)
     if not rows:
         return pd.DataFrame(columns=["lhs", "op", "rhs", "mi", "epc", "sepc.lv", "sepc.all"])
-    extended = _extended(estimate.model, rows, places)
-    layout = Layout(extended)
-    theta = np.concatenate([estimate.theta, [row.value or 0.0 for row in rows]])
+    given = [row for row in estimate.model.parameters if row.exogenous]
+    layout = Layout(_extended(estimate.model, [*given, *rows]))
+    theta = np.concatenate([estimate.theta, [row.value or 0.0 for row in (*given, *rows)]])
     sample = estimate.sample or _complete(estimate)
-    g = objective(sample, layout, theta)[1][len(estimate.theta) :]
-    own = _partial(expected_information(sample, layout, theta), len(estimate.theta))
+    q = len(theta) - len(rows)
+    g = objective(sample, layout, theta)[1][q:]
+    own = _partial(expected_information(sample, layout, theta), q)
     with np.errstate(divide="ignore", invalid="ignore"):
         mi, epc = sample.n_obs * g**2 / own, -g / own
     by = scales(estimate.layout, estimate.theta)
@@ -64,43 +67,40 @@ def _complete(estimate: SEMEstimate) -> Sample:
     return complete_sample(estimate.S, mean, estimate.n_obs)
 
 
-def _candidates(model: Model) -> tuple[list[Parameter], list[Place]]:
+def _candidates(model: Model) -> list[Parameter]:
     known = {(row.lhs, row.op, row.rhs) for row in model.parameters}
     known |= {(row.rhs, row.op, row.lhs) for row in model.parameters if row.op == "~~"}
-    eta = {name: k for k, name in enumerate(model.eta)}
-    plain = {name: k for k, name in enumerate(model.observed) if name not in eta}
-    found = [
-        (factor, "=~", item, ("lambda", plain[item], eta[factor]))
-        for factor in model.latent
-        for item in plain
+    new = [Parameter(*key, 0, 0.0, user=False) for key in _possible(model) if key not in known]
+    return [*new, *(row for row in model.parameters if not row.free and not row.exogenous)]
+
+
+def _possible(model: Model) -> list[tuple[str, str, str]]:
+    """List loadings, covariances and regressions that variables of these roles may have."""
+    given = {row.lhs for row in model.parameters if row.exogenous}
+    related = dict.fromkeys(row.lhs for row in model.parameters if row.op == "~")
+    related |= dict.fromkeys(row.rhs for row in model.parameters if row.op == "~")
+    loaded = {row.rhs for row in model.parameters if row.op == "=~"}
+    items = [name for name in model.observed if name in loaded]
+    measurable = [name for name in model.observed if name not in given and name not in related]
+    found = [(factor, "=~", item) for factor in model.latent for item in measurable]
+    found += [(a, "~~", b) for a, b in combinations(items, 2)]
+    found += [(a, "~~", b) for a, b in combinations(model.latent, 2)]
+    # an item's regression on a factor is its loading
+    found += [
+        (y, "~", x) for y, x in permutations(related, 2) if not (y in items and x in model.latent)
     ]
-    found += [(a, "~~", b, ("theta", plain[a], plain[b])) for a, b in combinations(plain, 2)]
-    pairs = combinations(model.latent, 2)
-    found += [(a, "~~", b, ("psi", eta[a], eta[b])) for a, b in pairs]
-    new = [entry for entry in found if entry[:3] not in known]
-    rows = [Parameter(lhs, op, rhs, 0, 0.0, user=False) for lhs, op, rhs, _ in new]
-    places = [place for *_, place in new]
-    for row, place in zip(model.parameters, model.places, strict=True):
-        zero = not row.free and row.value == 0 and not row.exogenous
-        if zero and row.lhs != row.rhs and row.op in ("=~", "~~", "~"):
-            rows.append(row)
-            places.append(place)
-    return rows, places
+    return found
 
 
-def _extended(model: Model, rows: list[Parameter], places: list[Place]) -> Model:
+def _extended(model: Model, rows: list[Parameter]) -> Model:
     """Free the candidates, numbered after the model's own parameters."""
-    kept = [
-        (row, place)
-        for row, place in zip(model.parameters, model.places, strict=True)
-        if row not in rows
-    ]
+    eta = model.eta
+    if set(eta) & set(model.observed):  # any residual may covary with that of an item that is an η
+        eta = (*model.latent, *model.observed)
+    kept = [row for row in model.parameters if row not in rows]
     freed = [replace(row, free=model.n_free + k) for k, row in enumerate(rows, start=1)]
-    return replace(
-        model,
-        parameters=(*(row for row, _ in kept), *freed),
-        places=(*(place for _, place in kept), *places),
-    )
+    places = tuple(place_of(row, eta, model.observed) for row in (*kept, *freed))
+    return replace(model, parameters=(*kept, *freed), eta=eta, places=places)
 
 
 def _partial(information: FloatArray, q: int) -> FloatArray:

@@ -12,9 +12,17 @@ from functools import cached_property
 
 import numpy as np
 
-from dtstat.arrays import FloatArray, IntArray
+from dtstat.arrays import FloatArray
+from dtstat.estimation.sem.gaps import (
+    Batch,
+    Pattern,
+    batches,
+    expected_pieces,
+    likelihood_pieces,
+    observed_pieces,
+    squared_length_with_gaps,
+)
 from dtstat.estimation.sem.matrices import (
-    Implied,
     Layout,
     covariance_gradient,
     covariance_information,
@@ -22,26 +30,6 @@ from dtstat.estimation.sem.matrices import (
 )
 
 LOG_2PI = float(np.log(2 * np.pi))
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """Rows that observe the same items.
-
-    Attributes
-    ----------
-    items
-        (k,) indices of the observed items.
-    n
-        Number of rows.
-    mean, S
-        (k,) mean and (k, k) covariance (divisor n) of those rows.
-    """
-
-    items: IntArray
-    n: int
-    mean: FloatArray
-    S: FloatArray
 
 
 @dataclass(frozen=True)
@@ -57,6 +45,11 @@ class Sample:
     def complete(self) -> bool:
         """Whether there is one pattern with all items."""
         return len(self.patterns) == 1 and len(self.patterns[0].items) == self.n_items
+
+    @cached_property
+    def batches(self) -> tuple[Batch, ...]:
+        """The patterns, sorted by their number of gaps."""
+        return batches(self.patterns, self.n_obs, self.n_items)
 
 
 def complete_sample(S: FloatArray, mean: FloatArray | None, n: int) -> Sample:
@@ -81,71 +74,90 @@ def sample_from_rows(X: FloatArray) -> Sample:
     return Sample(tuple(patterns), len(X), X.shape[1], True)
 
 
+def pairwise_moments(sample: Sample) -> tuple[FloatArray, FloatArray]:
+    """Covariances of the rows that pairs of items have in common, and means of all answers.
+
+    Divided by the common rows less one and, as all moments here, multiplied by (n − 1) / n; NaN
+    for a pair that fewer than two rows answer.
+    """
+    p, n = sample.n_items, sample.n_obs
+    count, total, cross = np.zeros((p, p)), np.zeros((p, p)), np.zeros((p, p))
+    centre = sum((b.share @ b.mean for b in sample.batches), np.zeros(p))  # any will do
+    for pattern in sample.patterns:
+        block, d = np.ix_(pattern.items, pattern.items), pattern.mean - centre[pattern.items]
+        count[block] += pattern.n
+        total[block] += pattern.n * d[:, None]  # of the row's item, over rows that answer both
+        cross[block] += pattern.n * (pattern.S + np.outer(d, d))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        S = (cross - total * total.T / count) / np.where(count > 1, count - 1, np.nan)
+    return S * (n - 1) / n, centre + np.diag(total) / np.diag(count)
+
+
+def squared_length(sample: Sample, Sigma: FloatArray, D: FloatArray, d: FloatArray) -> float:
+    """(D, d)ᵀ I (D, d), with I the expected information per row of all moments at Σ."""
+    if not sample.complete:
+        return squared_length_with_gaps(sample.batches, Sigma, D, d)
+    W, _ = inverse(Sigma)
+    return float(0.5 * np.sum((W @ D) * (W @ D).T) + d @ W @ d)
+
+
 def log_likelihood(sample: Sample, Sigma: FloatArray, mu: FloatArray) -> float:
     """Log-likelihood of a sample, constants included."""
-    total = 0.0
-    for pattern in sample.patterns:
-        o = pattern.items
-        W, logdet = inverse(Sigma[np.ix_(o, o)])
-        d = pattern.mean - mu[o] if sample.means else np.zeros(len(o))
-        quadratic = float((W * pattern.S).sum() + d @ W @ d)
-        total -= 0.5 * pattern.n * (len(o) * LOG_2PI + logdet + quadratic)
-    return total
+    answers = sum(pattern.n * len(pattern.items) for pattern in sample.patterns)
+    return -sample.n_obs * pieces(sample, Sigma, mu)[0] - 0.5 * answers * LOG_2PI
 
 
 def objective(sample: Sample, layout: Layout, theta: FloatArray) -> tuple[float, FloatArray]:
     """Half of −2 log-likelihood per row (no constant), and its gradient by free parameter."""
     implied = layout.implied(theta)
-    value, G, g = _pieces(sample, implied)
+    value, G, g = pieces(sample, implied.Sigma, implied.mu)
     slots = 0.5 * covariance_gradient(implied, G)
     if sample.means:
         slots = slots - implied.dmu.T @ g
     return value, layout.collect(slots)
 
 
-def _pieces(sample: Sample, implied: Implied) -> tuple[float, FloatArray, FloatArray]:
+def pieces(
+    sample: Sample, Sigma: FloatArray, mu: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
     """Value, G = ∂(−2 log L / n)/∂Σ as a symmetric matrix, g = Σ⁻¹(m − μ), over the patterns."""
-    p = sample.n_items
-    if sample.complete and not sample.means:
-        W, logdet = implied.inverse
-        WA = W @ sample.patterns[0].S
-        return 0.5 * (logdet + float(WA.trace())), W - WA @ W, np.zeros(p)
-    value, G, g = 0.0, np.zeros((p, p)), np.zeros(p)
-    for pattern in sample.patterns:
-        o, weight = pattern.items, pattern.n / sample.n_obs
-        block = np.ix_(o, o)
-        W, logdet = implied.inverse if sample.complete else inverse(implied.Sigma[block])
-        A = pattern.S
-        if sample.means:
-            d = pattern.mean - implied.mu[o]
-            A = A + np.outer(d, d)
-            g[o] += weight * (W @ d)
-        WA = W @ A
-        value += 0.5 * weight * (logdet + float(np.trace(WA)))
-        G[block] += weight * (W - WA @ W)
-    return value, G, g
+    if not sample.complete:
+        return likelihood_pieces(sample.batches, Sigma, mu)
+    W, logdet = inverse(Sigma)
+    WA = W @ sample.patterns[0].S
+    d = sample.patterns[0].mean - mu if sample.means else np.zeros(len(mu))
+    e = W @ d
+    value = 0.5 * (logdet + float(WA.trace()) + float(d @ e))
+    return value, W - WA @ W - np.outer(e, e), e
 
 
 def expected_information(sample: Sample, layout: Layout, theta: FloatArray) -> FloatArray:
     """(q, q) expected information per row; with gaps, given the patterns."""
     implied = layout.implied(theta)
-    q = implied.U.shape[1]
-    total = np.zeros((q, q))
-    for pattern in sample.patterns:
-        o, weight = pattern.items, pattern.n / sample.n_obs
-        part = implied
-        if not sample.complete:
-            Sigma = implied.Sigma[np.ix_(o, o)]
-            part = Implied(Sigma, implied.mu[o], implied.U[o], implied.V[o], implied.dmu[o])
-        W, _ = part.inverse
-        total += weight * covariance_information(part, W)
-        if sample.means:
-            total += weight * (part.dmu.T @ W @ part.dmu)
+    if not sample.complete:
+        return layout.collect_square(expected_pieces(sample.batches, implied))
+    W, _ = implied.inverse
+    total = covariance_information(implied, W)
+    if sample.means:
+        total += implied.dmu.T @ W @ implied.dmu
     return layout.collect_square(total)
 
 
 def observed_information(sample: Sample, layout: Layout, theta: FloatArray) -> FloatArray:
-    """(q, q) observed information per row: central differences of the exact gradient."""
+    """(q, q) observed information per row.
+
+    The second derivatives of Σ and μ, which meet the gradient summed over all patterns, are
+    central differences of the exact first ones.
+    """
+    implied = layout.implied(theta)
+    _, G, g = pieces(sample, implied.Sigma, implied.mu)
+    fixed = layout.collect_square(observed_pieces(sample.batches, implied))
+
+    def gradient(at: FloatArray) -> FloatArray:
+        there = layout.implied(at)
+        slots = 0.5 * covariance_gradient(there, G)
+        return layout.collect(slots - there.dmu.T @ g if sample.means else slots)
+
     q = len(theta)
     H = np.empty((q, q))
     # what one row tells of a parameter sets its scale, whatever the units of the items
@@ -153,11 +165,11 @@ def observed_information(sample: Sample, layout: Layout, theta: FloatArray) -> F
     for k in range(q):
         step = np.zeros(q)
         step[k] = 1e-4 * scale[k]
-        fine = [objective(sample, layout, theta + s * step)[1] for s in (-1.0, 1.0, -0.5, 0.5)]
+        fine = [gradient(theta + s * step) for s in (-1.0, 1.0, -0.5, 0.5)]
         coarse_slope = (fine[1] - fine[0]) / (2 * step[k])
         fine_slope = (fine[3] - fine[2]) / step[k]
         H[k] = (4 * fine_slope - coarse_slope) / 3  # Richardson: error of fourth order
-    return (H + H.T) / 2
+    return fixed + (H + H.T) / 2
 
 
 def case_scores(X: FloatArray, layout: Layout, theta: FloatArray, means: bool) -> FloatArray:

@@ -8,6 +8,10 @@ alone. With weights W = diag(Γ)⁻¹, Γ the asymptotic covariance of √n s, a
 
 and n F, scaled and shifted to the mean and variance of a chi-square, is the test (Muthén 1984;
 Asparouhov & Muthén 2010).
+
+Continuous items beside ordered ones need not be normal: W is as elsewhere, but the Γ of standard
+errors and test is then the distribution-free one. (lavaan takes products of normal scores, which
+for skewed items is off by as much as half.)
 """
 
 from __future__ import annotations
@@ -19,16 +23,19 @@ import numpy as np
 from dtstat.arrays import FloatArray, IntArray
 from dtstat.data import ItemData
 from dtstat.errors import EstimationError, InputError
-from dtstat.estimation.sem.estimate import (
-    SEMEstimate,
-    Test,
-)
+from dtstat.estimation.sem.corrected import corrected_for_categories
+from dtstat.estimation.sem.estimate import SEMEstimate
 from dtstat.estimation.sem.matrices import Layout
 from dtstat.estimation.sem.model import Model, Parameter, Place
-from dtstat.estimation.sem.ordinal_moments import OrdinalMoments, ordinal_moments
-from dtstat.estimation.sem.scoring import Minimum, minimise
-from dtstat.estimation.sem.soundness import check_identified, require_converged, review_solution
-from dtstat.estimation.sem.starts import starting_values
+from dtstat.estimation.sem.ordinal_moments import (
+    OrdinalMoments,
+    diagonal_weights,
+    ordinal_moments,
+)
+from dtstat.estimation.sem.scoring import Minimum
+from dtstat.estimation.sem.soundness import check_identified, review_solution
+from dtstat.estimation.sem.starts import search
+from dtstat.estimation.sem.statistic import Test
 
 
 @dataclass(frozen=True)
@@ -62,25 +69,36 @@ def fit_ordered(model: Model, items: ItemData, n_given: int) -> SEMEstimate:
     items = items.select(model.observed)
     moments = ordinal_moments(items.values, items.kinds, items.names)
     _check_places(model, moments)
+    _check_written(model, moments)
     core = _without_residual_variances(model, moments)
-    stats = _statistics(moments)
+    gamma = _gamma(items, moments)
+    stats = _statistics(moments, gamma)
     layout = Layout(core)
     df = _degrees_of_freedom(core, stats)
-    found = _search(layout, stats, core, moments)
-    covariance, test = _inference(layout, found.theta, stats, df)
+    found, dropped = _search(layout, stats, core, moments)
+    influence, test = _inference(layout, found.theta, stats, df)
     baseline = _scaled_shifted(
         stats.n * float(np.sum((stats.weights * stats.s**2)[stats.rows != stats.columns])),
         _independence_product(stats),
         int((stats.rows != stats.columns).sum()),
     )
     Sigma = layout.implied(found.theta).Sigma.copy()
-    complete, theta, full = _with_thresholds(core, found.theta, covariance, moments, Sigma)
+    complete, theta = _with_thresholds(core, layout, found.theta, moments, Sigma)
+    full = _covariance(layout, found.theta, influence, moments, gamma)
     ordered = np.flatnonzero(~moments.continuous)
     Sigma[ordered, ordered] = 1.0
+    corrected: tuple[Test, Test] | None = None
+    if not moments.continuous.any():
+        D = _delta(layout, found.theta, stats)
+        corrected = corrected_for_categories(
+            moments.correlations, Sigma, D, stats.weights, stats.gamma, moments.n_obs, df
+        )
     return SEMEstimate(
         complete, "dwls", theta, full, Sigma, moments.means, moments.covariances, moments.means,
         moments.n_obs, n_given, 1, None, None, test, baseline, True, "expected",
-        found.iterations, found.converged, found.tried, review_solution(Layout(complete), theta),
+        found.iterations, found.converged, found.tried,
+        (*dropped, *review_solution(Layout(complete), theta)), None,
+        *(corrected or (None, None)),
     )  # fmt: skip
 
 
@@ -101,37 +119,70 @@ def _check_places(model: Model, moments: OrdinalMoments) -> None:
             )
 
 
+def _check_written(model: Model, moments: OrdinalMoments) -> None:
+    """Refuse means and residual variances that are not free to be what is written."""
+    continuous = {n for n, c in zip(moments.names, moments.continuous, strict=True) if c}
+    for row in model.parameters:
+        if not row.user:
+            continue
+        if row.op == "~1":
+            plain = row.lhs in continuous and row.free and not row.label
+            if not plain and (row.free or row.value != 0 or row.lhs in continuous):
+                raise InputError(
+                    f"`model` writes the mean of '{row.lhs}' ('{row.name}'), but dwls estimates "
+                    "the means of continuous items freely and takes those of factors and ordered "
+                    "items as 0. Leave it out, or use ml.",
+                    "model",
+                )
+        if row.op == "~~" and row.lhs == row.rhs in moments.names and row.lhs not in continuous:
+            raise InputError(
+                f"`model` writes the residual variance of the ordered item '{row.lhs}' "
+                f"('{row.name}'), but in dwls it follows from the loadings: the variable behind "
+                "the item has variance 1. Leave it out, or treat the item as continuous.",
+                "model",
+            )
+
+
 def _without_residual_variances(model: Model, moments: OrdinalMoments) -> Model:
     """Residual variances of ordered items are not parameters; renumber what is left."""
     ordered = {n for n, c in zip(moments.names, moments.continuous, strict=True) if not c}
-    rows: list[Parameter] = []
-    for row in model.parameters:
-        own = row.op == "~~" and row.lhs == row.rhs and row.lhs in ordered
-        rows.append(replace(row, free=0, value=0.0) if own else row)
-    kept = {number: k for k, number in enumerate(sorted({r.free for r in rows if r.free}), 1)}
-    renumbered = tuple(replace(r, free=kept[r.free]) if r.free else r for r in rows)
-    means = [k for k, row in enumerate(renumbered) if row.op == "~1"]
+    kept = [
+        (row, place)
+        for row, place in zip(model.parameters, model.places, strict=True)
+        if row.op != "~1"  # means are not fitted either, but read off
+    ]
+    rows = [
+        replace(row, free=0, value=0.0) if row.op == "~~" and row.lhs == row.rhs in ordered else row
+        for row, _ in kept
+    ]
+    numbers = {old: k for k, old in enumerate(sorted({r.free for r in rows if r.free}), 1)}
     return replace(
         model,
-        parameters=tuple(r for k, r in enumerate(renumbered) if k not in means),
-        places=tuple(p for k, p in enumerate(model.places) if k not in means),
+        parameters=tuple(replace(r, free=numbers[r.free]) if r.free else r for r in rows),
+        places=tuple(place for _, place in kept),
         mean_structure=False,
     )
 
 
-def _statistics(moments: OrdinalMoments) -> _Statistics:
+def _gamma(items: ItemData, moments: OrdinalMoments) -> FloatArray:
+    """Γ for standard errors and tests, which holds for continuous items of any distribution."""
+    if not moments.continuous.any():
+        return moments.gamma
+    return ordinal_moments(items.values, items.kinds, items.names, "observed").gamma
+
+
+def _statistics(moments: OrdinalMoments, gamma: FloatArray) -> _Statistics:
     """Second moments in the order of ``OrdinalMoments.statistics``: variances, then the rest."""
     p = len(moments.names)
     own = np.flatnonzero(moments.continuous)
     columns, rows = np.triu_indices(p, 1)  # below the diagonal, column by column
     count = len(own) + len(rows)
-    gamma = moments.gamma[-count:, -count:]
     return _Statistics(
         np.concatenate([own, rows]),
         np.concatenate([own, columns]),
         moments.statistics[-count:],
-        1.0 / np.diag(gamma),
-        gamma,
+        diagonal_weights(moments)[-count:],
+        gamma[-count:, -count:],
         moments.n_obs - 1,
     )
 
@@ -143,7 +194,9 @@ def _delta(layout: Layout, theta: FloatArray, stats: _Statistics) -> FloatArray:
     return layout.collect(U[i] * V[j] + V[i] * U[j])
 
 
-def _search(layout: Layout, stats: _Statistics, model: Model, moments: OrdinalMoments) -> Minimum:
+def _search(
+    layout: Layout, stats: _Statistics, model: Model, moments: OrdinalMoments
+) -> tuple[Minimum, tuple[str, ...]]:
     def objective(theta: FloatArray) -> tuple[float, FloatArray]:
         residual = stats.s - stats.implied(layout.implied(theta).Sigma)
         weighted = stats.weights * residual
@@ -155,10 +208,8 @@ def _search(layout: Layout, stats: _Statistics, model: Model, moments: OrdinalMo
         product: FloatArray = D.T @ (stats.weights[:, None] * D)
         return product
 
-    starts = starting_values(model, moments.covariances, np.zeros(len(moments.names)))
-    found = minimise(objective, information, starts)
-    require_converged(found)
-    return found
+    nothing = np.zeros(len(moments.names))
+    return search(objective, information, model, moments.covariances, nothing)
 
 
 def _degrees_of_freedom(model: Model, stats: _Statistics) -> int:
@@ -179,12 +230,11 @@ def _inference(
     check_identified(D.T @ WD, layout.model)
     E = np.linalg.inv(D.T @ WD)
     influence = WD @ E  # (statistics, q)
-    covariance: FloatArray = influence.T @ stats.gamma @ influence / stats.n
     residual = stats.s - stats.implied(layout.implied(theta).Sigma)
     chisq = stats.n * float(residual @ (stats.weights * residual))
     # U Γ with U = W − W Δ E Δᵀ W
     product = stats.weights[:, None] * stats.gamma - WD @ (influence.T @ stats.gamma)
-    return covariance, _scaled_shifted(chisq, product, df)
+    return influence, _scaled_shifted(chisq, product, df)
 
 
 def _independence_product(stats: _Statistics) -> FloatArray:
@@ -202,13 +252,9 @@ def _scaled_shifted(chisq: float, product: FloatArray, df: int) -> Test:
 
 
 def _with_thresholds(
-    model: Model,
-    theta: FloatArray,
-    covariance: FloatArray,
-    moments: OrdinalMoments,
-    Sigma: FloatArray,
-) -> tuple[Model, FloatArray, FloatArray]:
-    """Add thresholds (and means) as parameters, and the residual variances that follow."""
+    model: Model, layout: Layout, theta: FloatArray, moments: OrdinalMoments, Sigma: FloatArray
+) -> tuple[Model, FloatArray]:
+    """Add thresholds and intercepts as parameters, and the residual variances that follow."""
     position = {name: k for k, name in enumerate(moments.names)}
     rows = []
     for row in model.parameters:
@@ -216,22 +262,68 @@ def _with_thresholds(
         own = row.op == "~~" and row.lhs == row.rhs and k >= 0 and not moments.continuous[k]
         rows.append(replace(row, value=1.0 - float(Sigma[k, k])) if own else row)
     places: list[Place] = list(model.places)
-    values, q = [], model.n_free
     for k, name in enumerate(moments.names):
-        cuts = moments.thresholds[k]
-        for t, cut in enumerate(cuts, start=1):
-            q += 1
-            rows.append(Parameter(name, "|", f"t{t}", q, user=False))
-            places.append(("tau", k, t - 1))
-            values.append(float(cut))
-        if moments.continuous[k]:
-            q += 1
-            rows.append(Parameter(name, "~1", "", q, user=False))
-            places.append(("tau", k, 0))
-            values.append(float(moments.means[k]))
-    first = len(values)
-    full = np.zeros((q, q))
-    full[: len(theta), : len(theta)] = covariance
-    full[len(theta) :, len(theta) :] = moments.gamma[:first, :first] / (moments.n_obs - 1)
+        keys = [("|", f"t{t + 1}") for t in range(len(moments.thresholds[k]))] or [("~1", "")]
+        for t, (op, rhs) in enumerate(keys):
+            number = model.n_free + len(rows) - len(model.parameters) + 1
+            rows.append(Parameter(name, op, rhs, number, user=False))
+            places.append(("tau", k, t))
     complete = replace(model, parameters=tuple(rows), places=tuple(places))
-    return complete, np.concatenate([theta, values]), full
+    first = moments.statistics[: len(rows) - len(model.parameters)]
+    return complete, np.concatenate([theta, _locations(layout, theta, first, moments)])
+
+
+def _locations(
+    layout: Layout, theta: FloatArray, first: FloatArray, moments: OrdinalMoments
+) -> FloatArray:
+    """Thresholds and intercepts, given the second moments, from thresholds and means as they are.
+
+    Factors have intercept 0, so observed predictors x with means m give η the means
+    E η = (I − B)⁻¹ B_x m and the items Λ E η: a threshold is the more, an intercept the less.
+    """
+    model, M = layout.model, layout.matrices(theta)
+    d = len(model.latent)
+    cuts = [max(len(tau), 1) for tau in moments.thresholds]
+    item = np.repeat(np.arange(len(cuts)), cuts)
+    starts = np.cumsum([0, *cuts[:-1]])
+    x = [moments.names.index(name) for name in model.eta[d:]]
+    m = first[starts[x]]
+    inner = np.linalg.solve(np.eye(d) - M.Beta[:d, :d], M.Beta[:d, d:] @ m)
+    eta = np.concatenate([inner, m])
+    expected = M.Lambda @ eta
+    expected[x] = M.Beta[d:] @ eta
+    located: FloatArray = first + np.where(moments.continuous, -expected, expected)[item]
+    return located
+
+
+def _covariance(
+    layout: Layout,
+    theta: FloatArray,
+    influence: FloatArray,
+    moments: OrdinalMoments,
+    gamma: FloatArray,
+) -> FloatArray:
+    """Covariance of the fitted parameters, then thresholds and intercepts (delta method)."""
+    q, count = len(theta), len(moments.statistics) - len(influence)
+    first = moments.statistics[:count]
+    F = np.zeros((len(moments.statistics), q + count))  # how the estimates follow the statistics
+    F[count:, :q] = influence
+    F[:count, q:] = np.eye(count)
+    if len(layout.model.eta) > len(layout.model.latent):
+        F = F @ _location_slopes(layout, theta, first, moments).T
+    covariance: FloatArray = F.T @ gamma @ F / (moments.n_obs - 1)
+    return covariance
+
+
+def _location_slopes(
+    layout: Layout, theta: FloatArray, first: FloatArray, moments: OrdinalMoments
+) -> FloatArray:
+    """Differentiate (θ, thresholds and intercepts) in (θ, first), by central differences."""
+    q, at = len(theta), np.concatenate([theta, first])
+    J = np.eye(len(at))
+    for k, step in enumerate(1e-5 * np.maximum(1.0, np.abs(at))):
+        move = np.where(np.arange(len(at)) == k, step, 0.0)
+        ends = [at + move, at - move]
+        up, down = (_locations(layout, end[:q], end[q:], moments) for end in ends)
+        J[q:, k] = (up - down) / (2 * step)
+    return J

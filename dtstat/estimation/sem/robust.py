@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dtstat.arrays import FloatArray
+from dtstat.estimation.sem.gaps import saturated_pieces
 from dtstat.estimation.sem.matrices import Layout, inverse
 from dtstat.estimation.sem.normal import (
     Sample,
@@ -55,8 +56,9 @@ def conditional_score_trace(
     """
     layout = saturated_layout(names, sample.means, given)
     theta = parameters_of(layout, given.Sigma, given.mu)
-    if not sample.complete:
-        return score_trace(X, sample, layout, theta)
-    A = expected_information(sample, layout, theta)
+    if sample.complete:
+        A = expected_information(sample, layout, theta)
+    else:
+        A = saturated_pieces(sample.batches, given.Sigma, given.mu)[np.ix_(*2 * [layout.free > 0])]
     scores = case_scores(X, layout, theta, sample.means)
     return float(np.trace(np.linalg.solve(A, scores.T @ scores / len(X))))

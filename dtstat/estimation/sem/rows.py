@@ -22,7 +22,7 @@ def usable_rows(items: ItemData, gaps: bool) -> FloatArray:
     Raises
     ------
     InputError
-        If an item has no variance left, or two items are never answered together.
+        If an item has no variance left.
     EstimationError
         If there are no more rows than items, or the covariance matrix is singular.
     """
@@ -31,8 +31,6 @@ def usable_rows(items: ItemData, gaps: bool) -> FloatArray:
     _check_size(X, items.names)
     _check_count(X, items.n_rows, gaps)
     _check_variance(X, items)
-    if gaps:
-        _check_pairs_answered(X, items.names)
     _check_correlations(X, items.names)
     return X
 
@@ -73,17 +71,6 @@ def _check_variance(X: FloatArray, items: ItemData) -> None:
         advice = "Leave it out" + (", or keep all rows with missing='fiml'." if left else ".")
         raise InputError(
             f"item '{items.names[constant[0]]}' has the same answer everywhere{why}. {advice}",
-            "data",
-        )
-
-
-def _check_pairs_answered(X: FloatArray, names: Sequence[str]) -> None:
-    answered = (~np.isnan(X)).astype(float)
-    i, j = np.nonzero(np.triu(answered.T @ answered < 2, 1))
-    if i.size:
-        raise InputError(
-            f"items '{names[i[0]]}' and '{names[j[0]]}' are never answered by the same two rows, "
-            "so nothing is known of their covariance. Leave one of them out.",
             "data",
         )
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.arrays import FloatArray
-from dtstat.estimation.sem.matrices import Layout, inverse
+from dtstat.estimation.sem.matrices import Layout
 from dtstat.estimation.sem.model import Model, Parameter, Place
-from dtstat.estimation.sem.normal import Sample, log_likelihood
+from dtstat.estimation.sem.normal import Sample, pieces
 
 _EM_STEPS = 2000
 _EM_TOLERANCE = 1e-11  # rise of the log-likelihood a row at which EM ends
@@ -69,17 +69,22 @@ def parameters_of(layout: Layout, Sigma: FloatArray, mu: FloatArray) -> FloatArr
 
 
 def saturated_moments(sample: Sample) -> tuple[FloatArray, FloatArray]:
-    """Covariances and means that maximise the likelihood: S and m, or EM with gaps."""
+    """Covariances and means that maximise the likelihood: S and m, or EM with gaps.
+
+    With the gradients G and g of the likelihood a step of EM (Dempster, Laird & Rubin 1977) is
+    μ + Σg and Σ − Σ G Σ − Σg (Σg)ᵀ.
+    """
     if sample.complete:
         return sample.patterns[0].S, sample.patterns[0].mean
     Sigma, mu = independence_moments(sample)
-    last = -np.inf
+    last = np.inf
     for _ in range(_EM_STEPS):
-        Sigma, mu = _em_step(sample, Sigma, mu)
-        value = log_likelihood(sample, Sigma, mu) / sample.n_obs
-        if value - last < _EM_TOLERANCE:
+        value, G, g = pieces(sample, Sigma, mu)
+        if last - value < _EM_TOLERANCE:
             break
-        last = value
+        last, move = value, Sigma @ g
+        Sigma, mu = Sigma - Sigma @ G @ Sigma - np.outer(move, move), mu + move
+        Sigma = (Sigma + Sigma.T) / 2
     return Sigma, mu
 
 
@@ -96,19 +101,3 @@ def independence_moments(sample: Sample) -> tuple[FloatArray, FloatArray]:
         o = pattern.items
         square[o] += pattern.n * (np.diag(pattern.S) + (pattern.mean - mu[o]) ** 2)
     return np.diag(square / count), mu
-
-
-def _em_step(sample: Sample, Sigma: FloatArray, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """One step of EM for a multivariate normal with gaps (Dempster, Laird & Rubin 1977)."""
-    p, n = sample.n_items, sample.n_obs
-    first, second = np.zeros(p), np.zeros((p, p))
-    for pattern in sample.patterns:
-        o = pattern.items
-        W, _ = inverse(Sigma[np.ix_(o, o)])
-        A = Sigma[:, o] @ W  # regression of all items on the observed ones
-        move = A @ (pattern.mean - mu[o])
-        spread = A @ pattern.S @ A.T + Sigma - A @ Sigma[o]
-        first += pattern.n * move
-        second += pattern.n * (spread + np.outer(move, move))
-    move = first / n
-    return second / n - np.outer(move, move), mu + move

@@ -1,11 +1,45 @@
-"""Starting values for the free parameters of a model."""
+"""Starting values for the free parameters of a model, and the search from them."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from dtstat.arrays import FloatArray
+from dtstat.errors import EstimationWarning, warn
 from dtstat.estimation.sem.model import Model, Parameter
+from dtstat.estimation.sem.scoring import Information, Minimum, Objective, minimise
+from dtstat.estimation.sem.soundness import require_converged
+
+
+def search(
+    objective: Objective, information: Information, model: Model, S: FloatArray, mean: FloatArray
+) -> tuple[Minimum, tuple[str, ...]]:
+    """Minimise from the starting values the user gave, and without them if that leads nowhere.
+
+    Returns
+    -------
+    tuple
+        The minimum, and a note if the user's values had to be dropped.
+    """
+    found = minimise(objective, information, starting_values(model, S, mean))
+    given = [row.name for row in model.parameters if row.free and row.value is not None]
+    if found.converged or not given:
+        require_converged(found)
+        return found, ()
+    rows = tuple(replace(row, value=None) if row.free else row for row in model.parameters)
+    again = minimise(
+        objective, information, starting_values(replace(model, parameters=rows), S, mean)
+    )
+    require_converged(again)
+    note = (
+        "The search did not converge from the values given with start() for "
+        f"{', '.join(repr(name) for name in given)}, so they were dropped and the default ones "
+        "taken. Leave them out, or give others."
+    )
+    warn(note, EstimationWarning, stacklevel=2)
+    return again, (note,)
 
 
 def starting_values(model: Model, S: FloatArray, mean: FloatArray) -> list[FloatArray]:

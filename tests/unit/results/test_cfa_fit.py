@@ -399,13 +399,6 @@ BAD = {
         dt.InputError,
         "item 'c' has the same answer everywhere in the 281 rows without missing answers",
     ),
-    "never together": (
-        lambda: dt.cfa(
-            with_gaps(150).assign(x2=NINE["x2"].where(NINE.index < 150)), MODEL, missing="fiml"
-        ),
-        dt.InputError,
-        "'x1' and 'x2' are never answered by the same two rows",
-    ),
     "mistyped item": (
         lambda: dt.cfa(NINE, "f =~ x1 + x2 + x33"),
         dt.InputError,
