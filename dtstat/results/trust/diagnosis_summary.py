@@ -140,17 +140,7 @@ def _unique_table(diagnosis: Diagnosis) -> Table:
     frame = diagnosis.audit.factors
     names = [_some(items) for items in frame["unique_children"]]
     shown = frame.assign(unique_children=names).rename(columns=_HEADERS)
-    notes = [] if diagnosis.audit.satisfied else [_in_turn(diagnosis)]
-    return Table.from_frame(shown, "Unique children (items of no other factor)", notes)
-
-
-def _in_turn(diagnosis: Diagnosis) -> str:
-    """Say whether factors without unique children have some when others are explained."""
-    rounds = diagnosis.fit.structure.explaining_order()
-    if rounds is None:
-        return "When others are explained first, some factor still has too few of them."
-    order = ", then ".join(_some(found) for found in rounds)
-    return f"Every factor has unique children when others are explained first: {order}."
+    return Table.from_frame(shown, "Unique children (items of no other factor)")
 
 
 def _dropping_table(diagnosis: Diagnosis, max_rows: int) -> Table | None:
