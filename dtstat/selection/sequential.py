@@ -38,7 +38,7 @@ from dtstat.structure.sequential import conditioned, plainest_cliques
 CLEARLY_LOWER = 10.0  # in the criterion, for an answer other than that of the plain search
 _ABOUT_THE_SAME = 0.5  # share of rows from which misfit is less than sampling error
 _BY_CHANCE = 0.05  # probability that any pair of unrelated items exceeds the floor
-# Of unrelated items without ties, Spearman's correlation has the standard error 1/√n, and its latent
+# Of unrelated items without ties Spearman's correlation has the standard error 1/√n, and its latent
 # form 2 sin(π r_S / 6), whose slope at 0 is π/3, has (π/3)/√n.
 _SPREAD = math.pi / 3
 _LEAST_VARIANCE = 0.05  # of what is left of an item
