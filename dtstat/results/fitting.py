@@ -171,12 +171,14 @@ def warn_of_hidden(items: ItemData, call: FitCall) -> tuple[str, ...]:
 
 
 def sample_facts(items: ItemData, whole: Input) -> SampleFacts:
-    """Count rows and kinds of items."""
+    """Count rows, kinds of items, and items with ties."""
+    observed = (x[~np.isnan(x)] for x in items.values.T)
     return SampleFacts(
         items.n_rows,
         whole.dependence.n_obs or items.n_rows,
         items.complete_rows().n_rows,
         {kind: items.kinds.count(kind) for kind in dict.fromkeys(items.kinds)},
+        sum(len(np.unique(x)) < len(x) for x in observed),
     )
 
 

@@ -76,7 +76,8 @@ dt_measures <- function() ask("measures", list())
 #' List the bounds on the error of measures
 #'
 #' The inequalities behind [dt_error_bound()] and [dt_sample_size()]: what each says, what the items
-#' must be like, and where it comes from.
+#' must be like, and where it comes from. Ratings have ties, so none of the bounds of Kendall's,
+#' Spearman's and Pearson's correlation holds for them; [dt_plan()] simulates instead.
 #'
 #' @param sharp `FALSE` for the forms that the paper writes, which need about twice the people.
 #' @return A data frame with the columns `formula`, `holds_for` and `source`; its row names are the

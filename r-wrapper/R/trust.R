@@ -3,7 +3,9 @@
 #' Checks what the method itself assumes: is every pair of items within a factor more dependent than
 #' every pair between factors, by what margin, and which pairs decide; the same for each factor at
 #' its own threshold; bounds on the probability of error; what hangs on single items; and what keeps
-#' items out of factors.
+#' items out of factors. Bounds are conditional: on the margin of the population being that of the
+#' sample, on the threshold in the middle of the gap, and on items without ties; there are none for
+#' ratings.
 #'
 #' @param fit Result of [dt_fit()]; of a structure that was given, too.
 #' @param data The answers that were fitted, for intervals; without them margins have none.
@@ -102,8 +104,8 @@ fit_options <- function(options) {
 #' Measure how far a structure can be read off dependence
 #'
 #' The margin is half the distance from the weakest dependence within factors to the strongest
-#' between them: if it is positive, one threshold separates all pairs. Each factor has a local
-#' margin of its own.
+#' between them: if it is positive, one threshold separates all pairs. At another threshold another
+#' structure may have a positive margin, too. Each factor has a local margin of its own.
 #'
 #' @param x Answers (data frame or matrix, people in rows) or a matrix of dependence made by
 #'   [dt_dependence()] or [dt_dependence_matrix()], for the margin in the sample; a design of
@@ -112,7 +114,7 @@ fit_options <- function(options) {
 #'   design has its own.
 #' @param measure A name from [dt_measures()]; a matrix of dependence has its own.
 #' @return An object of class `dt_margin`: a list with `value`, `satisfied`, `verdict` (in words),
-#'   `measure` and `factors` (a data frame, one row a factor).
+#'   `measure` and `factors` (a data frame, one row per factor).
 #' @export
 #' @examples
 #' if (dt_available()) {

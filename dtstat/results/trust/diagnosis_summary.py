@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from dtstat.report import Summary, Table
+from dtstat.theory.bounds import bounds
 
 if TYPE_CHECKING:
     from dtstat.results.trust.diagnosis import Diagnosis
@@ -63,14 +64,14 @@ def _implied(diagnosis: Diagnosis) -> str:
 
 def _error(diagnosis: Diagnosis) -> str:
     bound = diagnosis.bound
-    if bound is None:
-        return f"no inequality is known for the measure '{diagnosis.measure}' (see bounds())"
     if not diagnosis.margin.satisfied:
         return "no one threshold gives this structure; factors have their own, see below"
-    ties = _ties(diagnosis)
+    if bound is None:
+        return f"{_no_bound(diagnosis)} (see bounds())"
     return (
-        f"probability at most {_probability(diagnosis.error_bound)} if the population has this "
-        f"margin ({bound.formula} a pair; {bound.holds_for}{ties})"
+        f"probability at most {_probability(diagnosis.error_bound)} at the threshold in the middle "
+        f"of the gap, if the population has this margin ({bound.formula} per pair; for "
+        f"{bound.holds_for}). At another threshold another structure may have a margin."
     )
 
 
@@ -86,13 +87,15 @@ def _ground(diagnosis: Diagnosis) -> str:
     return "; ".join(f"{text}: {verdicts[key]}" for key, text in words.items() if key in verdicts)
 
 
-def _ties(diagnosis: Diagnosis) -> str:
-    """Say so where the inequality asks for something that the items are not."""
-    sample, bound = diagnosis.fit.sample, diagnosis.bound
-    if sample is None or bound is None or "ties" not in bound.holds_for:
-        return ""
-    rated = sum(count for kind, count in sample.kinds.items() if kind != "continuous")
-    return f", which {rated} items here have" if rated else ""
+def _no_bound(diagnosis: Diagnosis) -> str:
+    """Say why there is no inequality."""
+    if diagnosis.measure in bounds().index:
+        return (
+            f"no guarantee: that of '{diagnosis.measure}' is for items without ties, and "
+            f"{diagnosis.n_tied} of the {len(diagnosis.fit.item_names)} items have ties; plan() "
+            "simulates instead"
+        )
+    return f"no inequality is known for the measure '{diagnosis.measure}'"
 
 
 def _condition(diagnosis: Diagnosis) -> str:
@@ -129,10 +132,13 @@ def _core_table(diagnosis: Diagnosis) -> Table:
     ]
     if diagnosis.bound is not None:
         notes += [
-            "missed: the probability that the core is not found is at most this, if its margin in "
-            "the population",
-            f"is as here ({diagnosis.bound.holds_for}{_ties(diagnosis)}). normal: approximation.",
+            "missed: the probability that the core is not among the cliques of the path is at most "
+            "this,",
+            f"if its margin in the population is as here (for {diagnosis.bound.holds_for}). "
+            "normal: approximation.",
         ]
+    else:
+        notes.append(f"missed: {_no_bound(diagnosis)}. normal: approximation.")
     return Table.from_frame(shown, "Ground that each factor stands on", notes)
 
 
