@@ -140,7 +140,7 @@ def stability(
     """Run the whole procedure on resamples, and see what comes out again.
 
     Rows are drawn, dependence, search and choice are run on them, and factors are matched to
-    those of all rows.
+    those of all rows. Shares of resamples are not probabilities of being right.
 
     Parameters
     ----------

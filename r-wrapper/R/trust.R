@@ -42,7 +42,8 @@ dt_diagnose <- function(fit, data = NULL, n_boot = NULL, seed = NULL, n_jobs = N
 #'
 #' Draws people anew, runs the whole procedure on them, and matches the factors found to those of
 #' all people: which items stay together, how many factors come out, and with `sizes` how many
-#' people it takes.
+#' people it takes. Shares of resamples say how often a result comes out again; they are not
+#' probabilities of being right.
 #'
 #' @param x Answers: a data frame or matrix, people in rows.
 #' @param n_boot Number of resamples.
@@ -58,8 +59,8 @@ dt_diagnose <- function(fit, data = NULL, n_boot = NULL, seed = NULL, n_jobs = N
 #' @param checkpoint File to which each resample is added when it is done; `NULL` for none.
 #'   The same call goes on where that file ends, whatever ended it.
 #' @param ... Arguments of [dt_fit()], such as `measure`.
-#' @return An object of class `dt_stability`: a list with matrices `edges` and `memberships` (how
-#'   often items are joined, and belong to a factor), data frames `n_factors`, `items`, `factors`,
+#' @return An object of class `dt_stability`: a list with matrices `edges` and `memberships` (shares
+#'   of resamples in which items are joined, and belong to a factor), data frames `n_factors`, `items`, `factors`,
 #'   `sizes`, `alternatives` and `disagreement`, and more.
 #' @export
 #' @examples
