@@ -115,7 +115,7 @@ class Barcode:
         return Structure(cliques.take(np.argsort(cliques.ranks())).dense().T, self.item_names)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a clique: birth, death, persistence, size, items, unique members."""
+        """One row per clique: birth, death, persistence, size, items, unique members."""
         return pd.DataFrame(
             {
                 "birth": self.births,

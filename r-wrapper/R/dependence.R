@@ -65,7 +65,7 @@ dt_dependence_matrix <- function(x, n_obs = NULL, measure = "pearson", names = N
 #' Look here for what to give as `measure`: what each one sees, what it costs, and whether its error
 #' is bounded.
 #'
-#' @return A data frame, one row a measure.
+#' @return A data frame, one row per measure.
 #' @export
 #' @examples
 #' if (dt_available()) {

@@ -5,7 +5,7 @@
 #'
 #' @param n_factors Number of factors; not needed if a matrix of loadings is given.
 #' @param items_per_factor One number, or one for each factor.
-#' @param loading Standardised loading of all items; or one for each factor, or for each item; or
+#' @param loading Standardized loading of all items; or one for each factor, or for each item; or
 #'   the matrix of items by factors, 0 where an item does not belong.
 #' @param factor_correlation Correlation of all factors, from 0 to below 1; or the matrix of
 #'   correlations.
@@ -43,7 +43,7 @@ dt_survey_design <- function(n_factors = NULL, items_per_factor = 5, loading = 0
 #' @param design Result of [dt_survey_design()]; or else its arguments, the next five.
 #' @param n_factors Number of factors; not needed if a matrix of loadings is given.
 #' @param items_per_factor One number, or one for each factor.
-#' @param loading Standardised loading of all items; or one for each factor, or for each item; or
+#' @param loading Standardized loading of all items; or one for each factor, or for each item; or
 #'   the matrix of items by factors, 0 where an item does not belong.
 #' @param factor_correlation Correlation of all factors, from 0 to below 1; or the matrix of
 #'   correlations.

@@ -126,6 +126,8 @@ def _core_table(diagnosis: Diagnosis) -> Table:
         normal=[_probability(value) for value in frame["error_normal"]],
         core=[_some(items) for items in frame["core"]],
     )
+    offered = {"bound": diagnosis.bound, "normal": diagnosis.normal}
+    shown = shown.drop(columns=[name for name, bound in offered.items() if bound is None])
     shown = _without_empty(shown, diagnosis).rename(columns=_HEADERS)
     notes = [
         "core: the clique that the factor is read off; firm: its margin is above 0 beyond chance."
@@ -134,11 +136,12 @@ def _core_table(diagnosis: Diagnosis) -> Table:
         notes += [
             "missed: the probability that the core is not among the cliques of the path is at most "
             "this,",
-            f"if its margin in the population is as here (for {diagnosis.bound.holds_for}). "
-            "normal: approximation.",
+            f"if its margin in the population is as here (for {diagnosis.bound.holds_for}).",
         ]
     else:
-        notes.append(f"missed: {_no_bound(diagnosis)}. normal: approximation.")
+        notes.append(f"That a core is missed: {_no_bound(diagnosis)}.")
+    if diagnosis.normal is not None:
+        notes.append("normal: the same bound by a normal approximation; no guarantee.")
     return Table.from_frame(shown, "Ground that each factor stands on", notes)
 
 
