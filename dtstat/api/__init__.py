@@ -3,8 +3,8 @@
 from dtstat.api.fit import fit
 from dtstat.api.models import bartlett_test, cfa, efa, kmo, parallel_analysis, sem
 from dtstat.api.path import dependence, items, solution_path
-from dtstat.api.plan import plan
-from dtstat.api.trust import diagnose, margin, stability
+from dtstat.api.plan import margin, plan
+from dtstat.api.trust import diagnose, stability
 
 __all__ = [
     "bartlett_test",

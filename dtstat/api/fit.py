@@ -69,8 +69,9 @@ def fit(
         "barcode": each factor is a clique at its own threshold, so strong and weak scales are
         found together; "threshold": one threshold for all factors, as in the paper;
         "sequential": the barcode search, then factors that show only when others are explained,
-        because all their items have a second parent. Use it where cross-loadings may hide
-        factors; unless it explains clearly more, the answer is that of "barcode".
+        because all their items have a second parent. A heuristic: no theorem says when it is
+        right. Use it where cross-loadings may hide factors; unless it explains clearly more, the
+        answer is that of "barcode".
     thresholds
         For "threshold": "exact" for all, a number of evenly spaced ones, or a list.
     estimator
@@ -103,17 +104,18 @@ def fit(
     finalists
         With curves: so many structures, the best by the copula, are fitted with them.
     preset
-        "paper": the paper to the letter (threshold search on a grid of 50, factors of two items
-        or more, every structure fitted by the network in 3000 iterations, chosen by validation
-        with the reciprocal estimator): about five minutes a structure of 15 items with 4000 rows,
-        an hour and more a data set; ``progress=True`` tells how long.
-        "paper_fast": the same, but the network is pretrained and averaged, likelihoods are
-        importance-sampled and only ``finalists`` structures get a network.
+        "paper": as in the paper (threshold search on a grid of 50, isolated items as factors of
+        one item, every structure fitted by the network in 3000 iterations, chosen by validation
+        with the reciprocal estimator), except for what the Notes list: about five minutes per
+        structure of 15 items with 4000 rows, hours per data set; ``progress=True`` tells how long.
+        "paper_fast": the same, but factors have two items or more, the network is pretrained and
+        averaged, likelihoods are importance-sampled and only ``finalists`` structures get a
+        network.
     n_obs
         Number of rows behind a DependenceMatrix, if it does not know.
     seed
         For criteria that hold out rows and for curves: a whole number; None for a fresh one,
-        which the result tells, or that of ``checkpoint``.
+        recorded in the result, or that of ``checkpoint``.
     n_jobs, progress
         As in :func:`dtstat.dependence`; structures are fitted with curves side by side.
     checkpoint
@@ -143,8 +145,17 @@ def fit(
     Notes
     -----
     Cost: the dependence matrix, some ten maximum-likelihood fits of milliseconds ("threshold":
-    as many as the path has structures). Splines: about a second a structure with 4000 rows of 20
+    as many as the path has structures). Splines: about a second per structure with 4000 rows of 20
     items; networks: 10 to 60.
+
+    ``preset="paper"`` differs from the paper, or fills in what it does not say, in this. Factors
+    start at draws from the Gaussian copula model of the structure, Φ at its factor correlations.
+    Φ is held still for 100 iterations, then goes a tenth of the way to the correlations of each
+    draw. Tuning of the sampler ends after 50 moves at the latest; if it freezes, estimation starts
+    anew once, slower, and a structure that freezes it twice is left out. Items are standardized,
+    noise variances at least .001. The structure in which every item is a factor is left out (the
+    paper assumes d < p). Draws for held-out rows are preconditioned. The chosen structure is
+    fitted again to all rows.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How many people a survey needs."""
+"""The margin of a structure, and how many people a survey needs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from dtstat import checks
+from dtstat.api.fit import picked
+from dtstat.api.path import Data, dependence
+from dtstat.dependence import DependenceMatrix
 from dtstat.dependence.registry import find_measure
 from dtstat.errors import InputError
 from dtstat.execution.parallel import Jobs, check_jobs
@@ -17,6 +20,8 @@ from dtstat.results.fit_call import FitCall
 from dtstat.results.trust.survey_plan import SurveyPlan
 from dtstat.results.trust.survey_simulation import events
 from dtstat.simulation.seeds import Seed, seed_number
+from dtstat.structure import Structure
+from dtstat.theory.margin import Margin, structure_margin
 from dtstat.theory.recovery import RecoveryCurve, rows_for_recovery
 from dtstat.theory.survey import SurveyDesign, survey_design
 from dtstat.version import __version__
@@ -24,6 +29,67 @@ from dtstat.version import __version__
 _START = 200  # rows that simulation starts with, if nothing better is known
 _SUREST = 1 - 2.0**-53  # the largest chance below 1
 _CAUTIOUS = 0.5  # of the normal approximation, which is a bound
+
+
+def margin(
+    data: Data | SurveyDesign, structure: Structure | None = None, measure: str = "kendall"
+) -> Margin:
+    """Measure how far a structure can be read off dependence by thresholds (Definition 4).
+
+    γ is half the distance from the weakest dependence within factors to the strongest between
+    them; each factor has a local margin of its own. A positive margin says that some threshold
+    gives this structure; another structure may have one at another threshold.
+
+    Parameters
+    ----------
+    data
+        Answers or a DependenceMatrix, for the margin in the sample; a SurveyDesign, for that in the
+        population. Pearson, Spearman and Kendall of a design are computed by formula, other
+        measures and answers on a scale from 100,000 simulated rows (4,000 where the cost grows
+        with their square). For any other model, simulate as many and give them as data.
+    structure
+        The factors; a SurveyDesign has its own.
+    measure
+        As in :func:`dtstat.dependence`; a DependenceMatrix has its own.
+
+    Raises
+    ------
+    InputError
+        If the structure is missing, or its items are not those of the data.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> tight = dt.survey_design(3, 3, [0.9, 0.8, 0.5] * 3, factor_correlation=0.75)
+    >>> dt.margin(tight)
+    Margin by kendall: -0.077, violated: x2–x3 (0.26) within a factor is weaker than x1–x4 (0.42) \
+between factors
+
+    One factor with the loadings .87, .69, .58, or two with the correlation .72, the first with
+    the loadings .87, .69 and the second with .8, have the same correlations. Both structures are
+    thresholdable, at thresholds below .4 and from .5 to .6:
+
+    >>> R = dt.DependenceMatrix.from_matrix([[1, 0.6, 0.5], [0.6, 1, 0.4], [0.5, 0.4, 1]])
+    >>> one = dt.Structure([[1], [1], [1]], R.names)
+    >>> two = dt.Structure([[1, 0], [1, 0], [0, 1]], R.names)
+    >>> dt.margin(R, one).satisfied, dt.margin(R, two).satisfied
+    (True, True)
+    """
+    if isinstance(data, SurveyDesign):
+        if structure is not None:
+            raise InputError("`structure` is part of a SurveyDesign; leave it out.", "structure")
+        return data.margin(measure)
+    if not isinstance(structure, Structure):
+        raise InputError(
+            "`structure` must be a Structure: whose margin is wanted? Make one with "
+            "dtstat.Structure or Structure.from_keys, or take fit.structure.",
+            "structure",
+        )
+    if isinstance(data, DependenceMatrix):
+        matrix = data.select(structure.item_names)
+    else:
+        matrix = dependence(picked(data, structure.item_names), measure)
+    return structure_margin(matrix.strength, structure, matrix.measure)
 
 
 def plan(
@@ -48,7 +114,9 @@ def plan(
     margin, hence the number of people: by guarantee (Lemma 2, and its local form), by normal
     approximation, and by simulation of the survey. Three things may be wanted: that one threshold
     separates all pairs (the paper's condition), that every factor is seen at its own threshold, or
-    that :func:`dtstat.fit` finds exactly the factors.
+    that :func:`dtstat.fit` finds exactly the factors. These are different events, so that a smaller
+    number for one is no better bound of another. Guarantees are for the threshold in the middle of
+    the gap and for items without ties: for ratings (``levels``) there is none, only simulation.
 
     Parameters
     ----------
@@ -67,7 +135,7 @@ def plan(
     most_rows
         Number of people at which simulation gives up.
     seed
-        Whole number; None for a fresh one, which the result tells.
+        Whole number; None for a fresh one, recorded in the result.
     n_jobs, progress
         Processes, and progress.
 

@@ -1,4 +1,4 @@
-"""How far a fit can be trusted: its margin, its unique children, its stability."""
+"""How far a fit can be trusted: its margins, its unique children, its stability."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from dtstat import checks
 from dtstat.api.fit import fit as fit_data
 from dtstat.api.fit import picked
-from dtstat.api.path import Data, dependence
+from dtstat.api.path import Data
 from dtstat.arrays import BoolArray
 from dtstat.data import ItemData, as_items
 from dtstat.dependence import DependenceMatrix
@@ -32,62 +32,9 @@ from dtstat.results.trust.stability import SampleRound, Stability
 from dtstat.selection.choose import GIVEN
 from dtstat.selection.resampling import SCHEMES, Resamples, Scheme, resample
 from dtstat.simulation.seeds import Seed, seed_number
-from dtstat.structure import Structure
-from dtstat.theory.margin import Margin, structure_margin
-from dtstat.theory.survey import SurveyDesign
 
 _ROUNDING = 1e-8  # the same answers give the same dependence up to this
 _N_BOOT = 200
-
-
-def margin(
-    data: Data | SurveyDesign, structure: Structure | None = None, measure: str = "kendall"
-) -> Margin:
-    """Measure how far a structure can be read off dependence by thresholds (Definition 4).
-
-    γ is half the distance from the weakest dependence within factors to the strongest between
-    them; each factor has a local margin of its own.
-
-    Parameters
-    ----------
-    data
-        Answers or a DependenceMatrix, for the margin in the sample; a SurveyDesign, for that in the
-        population. Pearson, Spearman and Kendall of a design are computed by formula, other
-        measures and answers on a scale from 100,000 simulated rows (4,000 where the cost grows
-        with their square). For any other model, simulate as many and give them as data.
-    structure
-        The factors; a SurveyDesign has its own.
-    measure
-        As in :func:`dtstat.dependence`; a DependenceMatrix has its own.
-
-    Raises
-    ------
-    InputError
-        If the structure is missing, or its items are not those of the data.
-
-    Examples
-    --------
-    >>> import dtstat as dt
-    >>> tight = dt.survey_design(3, 3, [0.9, 0.8, 0.5] * 3, factor_correlation=0.75)
-    >>> dt.margin(tight)
-    Margin by kendall: -0.077, violated: x2–x3 (0.26) within a factor is weaker than x1–x4 (0.42) \
-between factors
-    """
-    if isinstance(data, SurveyDesign):
-        if structure is not None:
-            raise InputError("`structure` is part of a SurveyDesign; leave it out.", "structure")
-        return data.margin(measure)
-    if not isinstance(structure, Structure):
-        raise InputError(
-            "`structure` must be a Structure: whose margin is wanted? Make one with "
-            "dtstat.Structure or Structure.from_keys, or take fit.structure.",
-            "structure",
-        )
-    if isinstance(data, DependenceMatrix):
-        matrix = data.select(structure.item_names)
-    else:
-        matrix = dependence(picked(data, structure.item_names), measure)
-    return structure_margin(matrix.strength, structure, matrix.measure)
 
 
 def diagnose(
@@ -105,6 +52,11 @@ def diagnose(
     factors, by what margin, which pairs decide), the same for each factor at its own threshold,
     bounds on the probability of error, unique children and what hangs on single items, and which
     missing edges keep items out.
+
+    Bounds are conditional: on the margin of the population being that of the sample, on the
+    threshold in the middle of the gap, and on items without ties; there are none for ratings. Those
+    of a factor (its core is among the cliques of the path) and of the graph (one threshold gives
+    exactly these factors) are about different events.
 
     Parameters
     ----------
@@ -155,7 +107,9 @@ def diagnose(
         )
     intervals = None
     if data is not None:
-        count = checks.integer("n_boot", _N_BOOT if n_boot is None else n_boot, 2, "200 will do.")
+        count = checks.integer(
+            "n_boot", _N_BOOT if n_boot is None else n_boot, 2, "200 is usually enough."
+        )
         rows, jobs = _rows_of(fit, data), check_jobs(n_jobs)
         number = seed_number(begun_seed(checkpoint) if seed is None else seed)
         header = {
@@ -186,7 +140,7 @@ def stability(
     """Run the whole procedure on resamples, and see what comes out again.
 
     Rows are drawn, dependence, search and choice are run on them, and factors are matched to
-    those of all rows.
+    those of all rows. Shares of resamples are not probabilities of being right.
 
     Parameters
     ----------
@@ -204,7 +158,7 @@ def stability(
     sizes
         Shares of the rows for further subsamples, such as ``(0.25, 0.5, 0.75)``: the effect of n.
     seed
-        Whole number; None for a fresh one, which the result tells, or that of ``checkpoint``. The
+        Whole number; None for a fresh one, recorded in the result, or that of ``checkpoint``. The
         result is the same for any ``n_jobs``.
     n_jobs, progress
         Workers, as in :func:`dtstat.dependence`, and progress.
@@ -233,8 +187,8 @@ def stability(
 
     Notes
     -----
-    Cost: with the estimators "copula" and "linear" some 20 ms a resample of 2800 rows of 25 items,
-    a fraction of a call of ``fit``; with others a call of ``fit`` each.
+    Cost: with the estimators "copula" and "linear" some 20 ms per resample of 2800 rows of 25
+    items, a fraction of a call of ``fit``; with others a call of ``fit`` each.
 
     Examples
     --------
@@ -244,7 +198,7 @@ def stability(
     Stability: 50 bootstrap resamples of 301 rows, mean agreement F1 0.9...
     """
     checks.choice("scheme", scheme, SCHEMES)
-    count = checks.integer("n_boot", n_boot, 2, "200 will do.")
+    count = checks.integer("n_boot", n_boot, 2, "200 is usually enough.")
     parts = _sizes(sizes)
     part = (1.0 if scheme == "bootstrap" else 0.5) if share is None else _share("share", share)
     if scheme == "subsample" and part == 1.0:

@@ -118,7 +118,7 @@ def _check_stability(
     if count and (matrix or model):
         raise InputError("--stability finds factors in answers; leave out --matrix and --model.")
     if count == 1:
-        raise InputError("--stability must be 2 or more; 200 will do.")
+        raise InputError("--stability must be 2 or more; 200 is usually enough.")
     if sizes is not None and not count:
         raise InputError("--sizes goes with --stability.")
 

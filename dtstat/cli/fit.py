@@ -63,8 +63,8 @@ def fit(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="paper (to the letter: hours) or paper_fast (minutes): threshold search, a "
-            "network for every structure, validation."
+            help="paper (nearly as in the paper: hours; dtstat.fit says what differs) or "
+            "paper_fast (minutes): threshold search, a network for every structure, validation."
         ),
     ] = None,
     seed: Annotated[

@@ -32,10 +32,10 @@ def plan(
     ] = None,
     factors: Annotated[int | None, typer.Option(help="Number of factors.")] = None,
     items_per_factor: Annotated[
-        str, typer.Option(help="Items of a factor: one number, or one a factor, as in '5,5,8'.")
+        str, typer.Option(help="Items of a factor: one number, or one per factor, as in '5,5,8'.")
     ] = "5",
     loading: Annotated[
-        str, typer.Option(help="Loading of all items, or one a factor, as in '0.7,0.6,0.8'.")
+        str, typer.Option(help="Loading of all items, or one per factor, as in '0.7,0.6,0.8'.")
     ] = "0.7",
     factor_correlation: Annotated[
         float, typer.Option(help="Correlation of all pairs of factors.")
@@ -124,7 +124,9 @@ def _by_margin(
         f"{margin:g}"
     )
     notes = [
-        "sharp, paper: inequalities that hold for any sample; the paper's is looser.",
+        "sharp, paper: inequalities for the items named, at the threshold in the middle of the "
+        "gap; the paper's is looser.",
+        "Ratings have ties: for them there is no guarantee, only simulation (--factors --levels).",
         "normal: approximation, no guarantee. Margins of different measures are different numbers.",
         "From loadings instead: dtstat plan --factors ...",
     ]

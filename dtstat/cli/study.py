@@ -77,8 +77,8 @@ def table1(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="paper (its network and choice, to the letter) or paper_fast, instead of the "
-            "four options above."
+            help="paper (its network and choice, nearly as in the paper; dtstat.fit says what "
+            "differs) or paper_fast, instead of the four options above."
         ),
     ] = None,
     seed: Seed = 1,

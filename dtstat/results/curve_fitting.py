@@ -146,11 +146,11 @@ def _check_criterion(call: FitCall) -> None:
 
 
 def _curves(call: FitCall, work: Work) -> Curves:
-    to_the_letter = call.preset == "paper"
+    as_in_paper = call.preset == "paper"
     return Curves(
-        Method(call.estimator, to_the_letter),
-        "reciprocal" if to_the_letter else "importance",
-        _PAPERS_DRAWS if to_the_letter else _DRAWS,
+        Method(call.estimator, as_in_paper),
+        "reciprocal" if as_in_paper else "importance",
+        _PAPERS_DRAWS if as_in_paper else _DRAWS,
         cast(int, call.seed),
         work.n_jobs,
     )

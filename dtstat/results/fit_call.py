@@ -36,9 +36,20 @@ class FitCall:
 @register
 @dataclass(frozen=True)
 class SampleFacts:
-    """What the data were: rows given and used, complete rows, number of items by kind."""
+    """What the data were.
+
+    Attributes
+    ----------
+    n_given, n_used, n_complete
+        Rows given and used, and complete rows.
+    kinds
+        Number of items by kind.
+    n_tied
+        Items to which two people gave the same answer; None in files that do not say.
+    """
 
     n_given: int
     n_used: int
     n_complete: int
     kinds: dict[str, int]
+    n_tied: int | None = None

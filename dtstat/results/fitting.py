@@ -23,6 +23,7 @@ from dtstat.estimation.factors.copula import (
     FactorEstimate,
     LatentCorrelations,
     fit_factors,
+    is_single,
     latent_correlations,
     nearest_correlation,
 )
@@ -180,12 +181,14 @@ def warn_of_hidden(items: ItemData, call: FitCall) -> tuple[str, ...]:
 
 
 def sample_facts(items: ItemData, whole: Input) -> SampleFacts:
-    """Count rows and kinds of items."""
+    """Count rows, kinds of items, and items with ties."""
+    observed = (x[~np.isnan(x)] for x in items.values.T)
     return SampleFacts(
         items.n_rows,
         whole.dependence.n_obs or items.n_rows,
         items.complete_rows().n_rows,
         {kind: items.kinds.count(kind) for kind in dict.fromkeys(items.kinds)},
+        sum(len(np.unique(x)) < len(x) for x in observed),
     )
 
 
@@ -418,16 +421,14 @@ def refuse_uncovered(support: BoolArray, names: tuple[str, ...], call: FitCall) 
 def _warned(problem: Input, estimate: FactorEstimate) -> Iterator[str]:
     """Warn of what makes the fit doubtful, and yield the warnings."""
     R, names = problem.latent.R, problem.dependence.names
-    exact = [
-        name
-        for name, psi in zip(names, estimate.uniquenesses, strict=True)
-        if psi <= 1.01 * LEAST_UNIQUENESS
-    ]
+    exact = estimate.uniquenesses <= 1.01 * LEAST_UNIQUENESS
+    exact &= ~is_single(estimate.loadings)  # free of error by convention
+    listed = ", ".join([names[i] for i in np.flatnonzero(exact)][:5])
     doubts = {
         f"There are fewer rows ({problem.n}) than items ({len(R)}): the search is fine, but the "
         "fit cannot be tested.": problem.n < len(R),
-        f"The factors explain {', '.join(exact[:5])} without error (Heywood case): an item nearly "
-        "repeats another, or its factor has too few items to be sure.": bool(exact),
+        f"The factors explain {listed} without error (Heywood case): an item nearly repeats "
+        "another, or its factor has too few items to be sure.": bool(exact.any()),
         "The estimate did not converge; do not trust the loadings.": not estimate.converged,
     }
     if problem.latent.smoothed:  # the user was warned when it was done

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dtstat.arrays import BoolArray, IntArray
-from dtstat.selection.criteria import EVIDENCE, HELD_OUT, INFORMATION
+from dtstat.selection.criteria import HELD_OUT, INFORMATION
 from dtstat.selection.evaluate import Scored
 from dtstat.selection.holdout import HeldOut
 from dtstat.structure import Structure, compare
@@ -71,7 +71,7 @@ def contenders(
     n
         What the rows count as.
     held
-        Likelihoods of held-out rows, one row a fitted structure.
+        Likelihoods of held-out rows, one row per fitted structure.
     """
     scored = [_contender(one, n, True) for one in fitted]
     if held is not None:
@@ -155,11 +155,12 @@ def explanation(all_: tuple[Contender, ...], order: list[int], criterion: str) -
     second = all_[order[1]]
     if _too_close(best, second, criterion):
         return (
-            f"{chosen}; runner-up: {_difference(best, second)}. The two differ by less than the "
-            "Monte Carlo error of their likelihoods: look at both, or repeat with other seeds."
+            f"{chosen}; best other structure found: {_difference(best, second)}. The two differ by "
+            "less than the Monte Carlo error of their likelihoods: look at both, or repeat with "
+            "other seeds."
         )
     distance = _distance(best, second, criterion)
-    return f"{chosen}; runner-up: {_difference(best, second)}, {distance}."
+    return f"{chosen}; best other structure found: {_difference(best, second)}, {distance}."
 
 
 def _too_close(best: Contender, second: Contender, criterion: str) -> bool:
@@ -192,11 +193,9 @@ def _distance(best: Contender, second: Contender, criterion: str) -> str:
         gap = best.held_out - second.held_out
         if gap < 0:
             return (
-                f"{-gap:.4f} a row more likely, but with more parameters (SE {best.behind_se:.4f})"
+                f"{-gap:.4f} per row more likely, but with more parameters "
+                f"(SE {best.behind_se:.4f})"
             )
-        return f"{gap:.4f} a row less likely (SE {second.behind_se:.4f})"
+        return f"{gap:.4f} per row less likely (SE {second.behind_se:.4f})"
     gap = float(getattr(second, criterion)) - float(getattr(best, criterion))
-    if criterion == "aic":
-        return f"{gap:.1f} higher"
-    grade = next(word for limit, word in EVIDENCE if gap < limit)
-    return f"{gap:.1f} higher ({grade} evidence)"
+    return f"{criterion} {gap:.1f} higher"

@@ -26,9 +26,6 @@ HELD_OUT = ("validation", "validation_2se", "cv")
 CRITERIA = INFORMATION + HELD_OUT
 
 SALIENT = 0.2  # least size of a second loading that is worth a place in the structure
-# Kass & Raftery (1995), Bayes factors, JASA 90, 773-795: evidence by differences in BIC.
-VERY_STRONG = 10.0
-EVIDENCE = ((2.0, "hardly any"), (6.0, "some"), (VERY_STRONG, "strong"), (math.inf, "very strong"))
 
 
 def information(

@@ -1,16 +1,17 @@
 """Sequential dependence thresholding: find factors, explain them, look at what is left.
 
-A factor whose items all have a second parent shows no clique of its own until the second parents
-are explained (:mod:`dtstat.structure.sequential` has the condition and its proof). Each round
-reads cliques off the dependence that the factors so far do not explain and adds them; then all
-factors are fitted jointly, and items gain and lose single loadings by the criterion.
+A factor whose items all have a second parent may show no clique of its own until the second parents
+are explained. Each round reads cliques off the dependence that the factors so far do not explain
+and adds them; then all factors are fitted jointly, and items gain and lose single loadings by the
+criterion. This is a heuristic: other structures may have the same correlations
+(:mod:`dtstat.structure.sequential` has examples), and no theorem says when it is right.
 
 In real surveys no structure fits exactly, and rounds would explain misfit by ever more factors.
 So the answer of the plain search stands unless there is
 
 - something to explain that the plain structure leaves: the misfit v of
   :mod:`dtstat.estimation.factors.misfit` falls to less than half, or to less than sampling error;
-- very strong evidence for it, the rows counting as little as they do with the plain structure.
+- a criterion lower by 10 or more, the rows counting as little as they do with the plain structure.
 
 The two rules were set with keyed surveys in view, several others having let cross-loadings in that
 no key has. That they leave all of these surveys alone is therefore no test of them.
@@ -27,17 +28,19 @@ from scipy.special import ndtri
 from dtstat.arrays import FloatArray, IntArray
 from dtstat.estimation.factors.copula import FactorEstimate
 from dtstat.progress import Progress, track
-from dtstat.selection.criteria import VERY_STRONG, price_of_edge
+from dtstat.selection.criteria import price_of_edge
 from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
 from dtstat.selection.search import Outcome, Rules, complete, nothing, search_barcode, settle
 from dtstat.selection.sweep import SWEPT, lacking, main_of_few, simplified, swept
 from dtstat.structure.barcode import Barcode, barcode
 from dtstat.structure.sequential import conditioned, plainest_cliques
 
+CLEARLY_LOWER = 10.0  # in the criterion, for an answer other than that of the plain search
 _ABOUT_THE_SAME = 0.5  # share of rows from which misfit is less than sampling error
 _BY_CHANCE = 0.05  # probability that any pair of unrelated items exceeds the floor
-# A rank correlation made latent varies by 1.1 / sqrt(n), not 1 / sqrt(n), if items are unrelated.
-_SPREAD = 1.1
+# Of unrelated items without ties Spearman's correlation has the standard error 1/√n, and its latent
+# form 2 sin(π r_S / 6), whose slope at 0 is π/3, has (π/3)/√n.
+_SPREAD = math.pi / 3
 _LEAST_VARIANCE = 0.05  # of what is left of an item
 
 
@@ -95,9 +98,9 @@ def _leaves_something(
 
 
 def _convincing(evaluator: Evaluator, found: Fitted, plain: Outcome, criterion: str) -> bool:
-    """Whether a structure explains what the plain one leaves, beyond doubt."""
+    """Whether a structure explains what the plain one leaves, at a clearly lower criterion."""
     n = plain.n_effective
-    if plain.best.cost(criterion, n) - found.cost(criterion, n) < VERY_STRONG:
+    if plain.best.cost(criterion, n) - found.cost(criterion, n) < CLEARLY_LOWER:
         return False
     before, after = (1 / evaluator.worth(one) for one in (plain.best, found))
     sampling = 1 / evaluator.n_obs
@@ -109,7 +112,7 @@ def _explained_exactly(
 ) -> Iterator[Fitted]:
     """Go round by round, each explaining factors by the unique members of their cliques.
 
-    That is exact, however many factors are still unknown.
+    That is exact, however many factors are still unknown, if these members have no other parent.
     """
     M = evaluator.R
     cliques = np.zeros((evaluator.n_items, 0), dtype=bool)

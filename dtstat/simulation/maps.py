@@ -100,7 +100,7 @@ MAP_SETS = {
 
 
 class Edge(NamedTuple):
-    """One use of a map: item ``item`` hears factor ``factor`` through ``map``."""
+    """One use of a map: item ``item`` depends on factor ``factor`` through ``map``."""
 
     item: int
     factor: int

@@ -1,4 +1,4 @@
-"""Which items hear which factors: independent clusters, and departures from them (Section 6)."""
+"""Which items load on which factors: independent clusters, and departures from them (Section 6)."""
 
 from __future__ import annotations
 

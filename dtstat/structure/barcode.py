@@ -13,7 +13,7 @@ pool of all cliques with their intervals therefore *is* the exact solution path.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -115,7 +115,7 @@ class Barcode:
         return Structure(cliques.take(np.argsort(cliques.ranks())).dense().T, self.item_names)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a clique: birth, death, persistence, size, items, unique members."""
+        """One row per clique: birth, death, persistence, size, items, unique members."""
         return pd.DataFrame(
             {
                 "birth": self.births,
@@ -155,7 +155,7 @@ def barcode(R: FloatArray, item_names: tuple[str, ...], min_children: int) -> Ba
     item_names
         p names.
     min_children
-        Smallest clique to keep.
+        Smallest clique to keep; 1 for isolated items too, which last up to the threshold 1.
     """
     strength = np.abs(R)
     np.fill_diagonal(strength, np.inf)
@@ -165,7 +165,10 @@ def barcode(R: FloatArray, item_names: tuple[str, ...], min_children: int) -> Ba
     def joined(vertices: IntArray, above: FloatArray) -> ItemSets:
         return ItemSets.from_marks(strength[vertices] > above[:, None])  # the diagonal is infinite
 
-    return _assemble(joined, item_names, spells)
+    found = _assemble(joined, item_names, spells)
+    if min_children > 1:
+        return found
+    return replace(found, deaths=_frozen(np.minimum(found.deaths, 1.0)))
 
 
 def sparse_barcode(

@@ -73,6 +73,9 @@ class _Segments:
 def candidates(barcode: Barcode, thresholds: FloatArray | None = None) -> tuple[Candidate, ...]:
     """List the distinct structures with at least one factor, by rising threshold.
 
+    There are fewer factors than items, as the paper assumes: if single items count as factors, the
+    structure in which every item is one is left out.
+
     Parameters
     ----------
     barcode
@@ -87,7 +90,7 @@ def candidates(barcode: Barcode, thresholds: FloatArray | None = None) -> tuple[
     cliques.
     """
     segments = _segments(barcode)
-    seen = segments.n_factors > 0
+    seen = (segments.n_factors > 0) & (segments.n_factors < len(barcode.item_names))
     if thresholds is not None:
         visited = np.searchsorted(segments.edges, thresholds, side="right") - 1
         inside = visited[(visited >= 0) & (visited < len(segments.name))]

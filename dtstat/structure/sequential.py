@@ -1,111 +1,43 @@
-"""Factors that have unique children in some order: what can be found round by round.
+"""Cliques that show only when other factors are explained: a heuristic, round by round.
 
-Condition 1 of the paper asks that every factor have a child of its own. Less is enough. Let E be
-the factors already found. Given them, items follow the factor model of the others,
+Condition 1 of the paper asks that every factor have a child of its own. Where a factor has none,
+its items may still be found, because given the factors E already found, items follow the factor
+model of the others,
 
     Cov(X | η_E) = Λ_U Φ_{U|E} Λ_Uᵀ + Θ
 
-(U: the factors left, Φ_{U|E} their conditional covariance) with the same loadings Λ_U, so that
-conditional dependence has the parent-sharing graph of U alone. An item whose other parents are all
-in E is a unique child there.
+(U: the factors left, Φ_{U|E} their conditional covariance) with the same loadings Λ_U, so that an
+item whose other parents are all in E is a unique child there. What a factor k explains follows
+from two unique children u and v and a third child i: with M = Cov(X | η_E), the variance of u that
+k explains is h_u = M_uv M_iu / M_iv, and
 
-Condition. In rounds, take away every factor whose child set is an independent maximal clique of
-the parent-sharing graph of the factors left. In every round each such clique is the child set of
-one factor; before the last round such factors have two unique children (items without another
-parent among the factors left); and in the end no factor is left.
+    Cov(X_i, X_j | η_E, η_k) = M_ij − M_iu M_ju / h_u,   M_uu replaced by h_u on the right.
 
-Condition 1 of the paper is the case of one round. It suffices that some order of the factors gives
-each of them two unique children after those before it are explained, and that no items form a
-clique in any round but the children of one factor.
+That is exact only if u and v are unique children of k, and dependence does not say which items
+are: a graph shows members of no other clique, whatever their parents. So this identifies nothing.
+Two structures can have one and the same correlation matrix (factors with variance 1):
 
-Proposition. If the condition holds, and conditional dependence is thresholdable in every round (as
-the paper defines it: pairs with a parent in common among the factors left depend more than all
-others), then dependence determines the structure.
+- F1 = {1, 2, 3, 4} with loadings .7, .7, .6, .6 and F2 = {3, 4} with .4, uncorrelated; and
+  G1 = {1, 2, 3, 4} with .582, .582, .721, .721 and G2 = {1, 2} with .388, uncorrelated.
+- F1 = {1, ..., 6} with loadings .7 (three times) and .5 (three times) and F2 = {4, 5, 6} with .5,
+  uncorrelated; and G1 = {1, 2, 3} with .7 and G2 = {4, 5, 6} with .707, correlated .707.
 
-Proof. If u is a unique child of k in a round, all its neighbours are children of k, which are
-joined to each other, so that its closed neighbourhood ch(k) is a maximal clique with u in no other:
-it is found (Lemma 1 of the paper, of which this half needs the unique child of k only). Conversely,
-an independent maximal clique is the closed neighbourhood of one of its members v, the union of the
-child sets of v's parents. By the condition that is the child set of one factor, so nothing else is
-found. Let M = Cov(X | η_E), and u, v two unique children of k. M_iu = λ_u c_i, with c_i the
-covariance of item i ≠ u with η_k given η_E; hence λ_u / λ_v = M_iu / M_iv for a third child i, the
-variance of u that k explains is h_u = M_uv M_iu / M_iv, and
-
-    Cov(X_i, X_j | η_E, η_k) = M_ij − M_iu M_ju / h_u,   M_uu replaced by h_u on the right,
-
-is determined; several factors of a round in the same way, with the matrix of the h and M_uu'.
-Hence the next round can begin. ∎
-
-Thresholdable rounds are enough, not necessary. The search lets every clique have its own threshold,
-as the barcode does, and a criterion choose; it needs child sets that outweigh the cliques that are
-none, such as items which share two parents that are both still hidden.
-
-With one unique child the clique is found, but how much of the dependence it explains is not
-determined. Which zeros are the right ones is determined only if loadings are not in proportion: if
-all items of j load on k as well, in proportion to their loadings on j, the model is that of two
-correlated factors without those loadings (:mod:`dtstat.estimation.factors.turning`). So it is if
-all children of a factor share one second parent: it is a matter of taste which of two equivalent
-models is written down.
+More generally, if all items of a factor have the same second parent, with loadings in proportion,
+two correlated factors without second parents describe the data as well
+(:mod:`dtstat.estimation.factors.turning`). The search proposes structures; a criterion chooses, and
+how often the choice is right is what simulations show.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from dtstat.arrays import BoolArray, FloatArray, IntArray
+from dtstat.arrays import FloatArray, IntArray
 from dtstat.structure.barcode import Barcode
-from dtstat.structure.cliques import simplicial
 
-_TO_EXPLAIN = 2  # unique children that determine what a factor explains
 _SHARE = 0.5  # of the largest weight: the plainest half of the scale first, what they hide later
 _LEAST, _TINY = 0.05, 1e-3  # share of a variance; covariance to divide by
 _MOSTLY_NEW = 2 / 3  # share of items not taken in this round from which a clique is another factor
-
-
-def explaining_rounds(support: BoolArray) -> list[IntArray] | None:
-    """Return the factors found in each round of the population; None if some are never found.
-
-    Parameters
-    ----------
-    support
-        (p, d) which item is a child of which factor.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> support = np.array([[1, 0], [1, 0], [1, 1], [1, 1]], dtype=bool)
-    >>> [found.tolist() for found in explaining_rounds(support)]
-    [[0], [1]]
-    """
-    left = np.arange(support.shape[1])
-    rounds: list[IntArray] = []
-    while len(left):
-        found = _found(support[:, left])
-        if found is None or not len(found):
-            return None
-        own = support[support[:, left].sum(axis=1) == 1].sum(axis=0)
-        if len(found) < len(left) and own[left[found]].min() < _TO_EXPLAIN:
-            return None
-        rounds.append(left[found])
-        left = np.delete(left, found)
-    return rounds
-
-
-def _found(A: BoolArray) -> IntArray | None:
-    """Factors that are independent maximal cliques; None if other cliques are, or two are one."""
-    columns = {column.tobytes(): k for k, column in enumerate(np.ascontiguousarray(A.T))}
-    cliques = _cliques(A)
-    if len(columns) < A.shape[1] or not cliques <= set(columns):
-        return None
-    return np.array(sorted(columns[clique] for clique in cliques), dtype=np.int64)
-
-
-def _cliques(A: BoolArray) -> set[bytes]:
-    """Independent maximal cliques of the parent-sharing graph, of items that have a parent."""
-    S = A.astype(np.float32)
-    closed = (S @ S.T) > 0
-    own = np.flatnonzero(simplicial(closed) & A.any(axis=1))
-    return {closed[u].tobytes() for u in own}
 
 
 def plainest_cliques(barcode: Barcode, floor: float) -> IntArray:

@@ -140,28 +140,6 @@ class Structure:
         """Items that load on no factor."""
         return self._names_of(~self.support.any(axis=1))
 
-    def explaining_order(self) -> tuple[tuple[str, ...], ...] | None:
-        """Return rounds in which factors have unique children, those before explained.
-
-        See :mod:`dtstat.structure.sequential` for what that is good for.
-
-        Returns
-        -------
-        tuple or None
-            Names of the factors of each round; None if some never have one.
-        """
-        from dtstat.structure.sequential import explaining_rounds
-
-        rounds = explaining_rounds(self.support)
-        if rounds is None:
-            return None
-        return tuple(tuple(self.factor_names[k] for k in found) for found in rounds)
-
-    @property
-    def satisfies_sequential_ucc(self) -> bool:
-        """Whether every factor has a unique child in some order of explaining them."""
-        return self.explaining_order() is not None
-
     def parent_sharing_graph(self) -> BoolArray:
         """E₀: (p, p) adjacency of items that share at least one parent (Definition 3)."""
         A = self.support.astype(np.float32)
@@ -198,7 +176,7 @@ class Structure:
         return {name: list(self.children(k)) for k, name in enumerate(self.factor_names)}
 
     def to_lavaan(self) -> str:
-        """Measurement model in lavaan syntax, one line a factor.
+        """Measurement model in lavaan syntax, one line per factor.
 
         Names that R would not accept are changed the way R's ``make.names`` changes them.
 

@@ -55,7 +55,7 @@ def table1(
         What chooses, as in :func:`dtstat.fit`; "copula" and "ebic" if omitted.
     min_children, thresholds
         Fewest items of a factor, and number of thresholds spaced evenly on [0, 1]; 2 and 50 if
-        omitted, as in the paper.
+        omitted. The paper has 50, and counts single items as factors, as ``preset="paper"`` does.
     preset
         Preset of :func:`dtstat.fit` that chooses, instead of the four arguments above.
     seed

@@ -1,7 +1,8 @@
 """Concentration inequalities P(|r − ρ| > ε) ≤ b(n, ε): how far an estimate strays by chance.
 
 Lemma 2 of the paper turns each of them into a bound on the probability of a wrong graph,
-P(Ê ≠ E₀) ≤ C(p, 2) · b(n, γ). Most follow from Hoeffding's inequality for U-statistics: if U is
+P(Ê(τ₀) ≠ E₀) ≤ C(p, 2) · b(n, γ), for τ₀ in the middle of the gap (:mod:`dtstat.theory.planning`).
+Most follow from Hoeffding's inequality for U-statistics: if U is
 the average of a kernel h ∈ [a, b] over all sets of m rows, then
 
     P(|U − E U| ≥ ε) ≤ 2 exp(−2 ⌊n/m⌋ ε² / (b − a)²).
@@ -9,14 +10,17 @@ the average of a kernel h ∈ [a, b] over all sets of m rows, then
 The paper writes n/(2m) for ⌊n/m⌋, which is never larger, so its form is safe but needs about
 twice the rows.
 
-Kendall.  h is the sign of a pair of rows: m = 2, values in [−1, 1].
+Kendall.  h is sign(x₁ − x₂) sign(y₁ − y₂) of a pair of rows: m = 2, values in [−1, 1]. Its average
+is Kendall's τ without ties. With ties it is τ-a, while dtstat computes τ-b, a ratio and no
+U-statistic: nothing is claimed for items with ties.
 
 Spearman.  Without ties, r_S = [(n − 2) U + 3 T] / (n + 1), where T is Kendall's τ of the sample and
 U has the kernel 3 · (mean of sign(x_a − x_b) sign(y_a − y_c) over the six orders of three rows),
 which is 1 or −1 for every one of the six rankings of three rows. T is an average over three rows,
 too, so r_S itself is a U-statistic with m = 3 and values in [−1, 1]. Its mean is
 [(n − 2) ρ_S + 3 τ] / (n + 1), and |ρ_S − τ| ≤ 1/2 for every pair (Daniels 1950; Durbin & Stuart
-1951), so its bias is at most 3 / (2n + 2), which is taken off ε.
+1951), so its bias is at most 3 / (2n + 2), which is taken off ε. With ties none of this holds: r_S
+is divided by standard deviations of the ranks, which are estimates.
 
 Pearson.  With u = (x₁ − x₂)/√2 and w = (y₁ − y₂)/√2 of items with variance 1, the sample
 covariances are U-statistics of order 2 with kernels uw, u² and w². If all three are within δ of
@@ -84,6 +88,8 @@ class Bound:
         False for approximations.
     fewest_rows
         With fewer rows nothing is said.
+    covers_ties
+        Whether it holds for items with ties too, such as ratings.
     """
 
     measure: str
@@ -93,6 +99,7 @@ class Bound:
     tail: Tail
     guaranteed: bool = True
     fewest_rows: int = 2
+    covers_ties: bool = True
 
     def __call__(self, n: int, epsilon: float) -> float:
         """Return b(n, ε)."""
@@ -206,7 +213,9 @@ class Bound:
     def normal(cls, measure: str) -> Bound:
         """Large-sample approximation: r is normal about ρ, as spread as if items were independent.
 
-        In normal copulas estimates vary most under independence. Not a guarantee.
+        In normal copulas estimates vary most under independence. Not a guarantee. The variances of
+        Pearson's and Spearman's correlation under independence hold with ties too (they are those
+        of permutations), that of Kendall's does not.
         """
         variance = _NULL_VARIANCES.get(measure) if isinstance(measure, str) else None
         if variance is None:
@@ -220,7 +229,8 @@ class Bound:
             return math.erfc(epsilon / math.sqrt(2 * variance(n)))
 
         holds = "large samples; approximation"
-        return cls(measure, "2 Φ(−ε / SE₀)", holds, "variance under independence", tail, False, 4)
+        source, tied = "variance under independence", measure != "kendall"
+        return cls(measure, "2 Φ(−ε / SE₀)", holds, source, tail, False, 4, tied)
 
     @classmethod
     def of(cls, measure: str | Bound | Tail, sharp: bool = True) -> Bound:
@@ -258,7 +268,8 @@ class Bound:
 def _kendall(sharp: bool) -> Bound:
     hoeffding = Bound.u_statistic(2, -1, 1, sharp).tail
     formula = f"2 exp(−{_blocks_text(2, sharp)} ε² / 2)" if sharp else "2 exp(−n ε² / 8)"
-    return Bound("kendall", formula, "items without ties", "paper, Example 1", hoeffding)
+    source = "paper, Example 1"
+    return Bound("kendall", formula, "items without ties", source, hoeffding, covers_ties=False)
 
 
 def _spearman(sharp: bool) -> Bound:
@@ -267,7 +278,7 @@ def _spearman(sharp: bool) -> Bound:
 
     formula = f"2 exp(−{_blocks_text(3, sharp)} (ε − 3/(2n + 2))² / 2)"
     source = "Hoeffding 1948, 1963; Daniels 1950; Durbin & Stuart 1951"
-    return Bound("spearman", formula, "items without ties", source, tail, fewest_rows=3)
+    return Bound("spearman", formula, "items without ties", source, tail, True, 3, False)
 
 
 def _pearson(sharp: bool) -> Bound:
@@ -279,7 +290,7 @@ def _pearson(sharp: bool) -> Bound:
         return worst_tail(n, epsilon)
 
     formula = "largest P(|r − ρ| ≥ ε) over ρ, exactly"
-    return Bound("pearson", formula, "normal items", "Hotelling 1953", tail, fewest_rows=4)
+    return Bound("pearson", formula, "normal items", "Hotelling 1953", tail, True, 4, False)
 
 
 def _distance_covariance(sharp: bool) -> Bound:
@@ -310,6 +321,10 @@ NORMAL = tuple(_NULL_VARIANCES)
 
 def bounds(sharp: bool = True) -> pd.DataFrame:
     """Table of the measures whose error is bounded: formula, what it holds for, source.
+
+    Ratings have ties, so none of the bounds of Kendall's, Spearman's and Pearson's correlation
+    holds for them; :func:`dtstat.plan` simulates instead. :meth:`dtstat.Bound.bounded_pearson` is a
+    bound for ratings whose standard deviations are known to be large enough.
 
     Parameters
     ----------

@@ -6,6 +6,11 @@ E₀ is thresholdable, by one threshold for all factors, exactly if γ > 0. Fact
 asked: with w(C) the smallest |ρ| within the items C of a factor and o(C) the smallest, over u in C,
 of the largest |ρ_uv| with v outside, C is seen at the thresholds from o(C) to w(C), and its local
 margin is γ_C = ½ [w(C) − o(C)].
+
+Thresholdable is said of a structure, given ρ: it does not make the structure the only one. Other
+thresholds give other graphs, and another structure may be thresholdable there, even one with the
+same correlations (:func:`dtstat.margin` has an example). Pairwise dependence identifies the path of
+structures over all thresholds, not which of them is true.
 """
 
 from __future__ import annotations
@@ -105,7 +110,7 @@ class Margin:
         return f"violated: {within} within a factor is weaker than {between} between factors"
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a factor: margin, the thresholds it is seen at, the pairs that set them."""
+        """One row per factor: margin, the thresholds it is seen at, the pairs that set them."""
         rows = [
             (
                 one.factor,

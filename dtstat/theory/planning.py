@@ -2,9 +2,13 @@
 
 All four use one inequality (Lemma 2 of the paper),
 
-    P(Ê ≠ E₀) ≤ N · b(n, γ),   N = C(p, 2) pairs of items,
+    P(Ê(τ₀) ≠ E₀) ≤ N · b(n, γ),   N = C(p, 2) pairs of items,   τ₀ in the middle of the gap.
 
-or its local form, which asks only that one factor C is found at its own threshold:
+In the middle every |ρ| is at least γ away from τ₀, so that |r − ρ| < γ on all pairs is enough. The
+paper allows any τ₀ in the gap; at another one, γ must be replaced by the distance from τ₀ to the
+nearer end of the gap. Nobody knows the middle from a sample: the bound is about that threshold, and
+not about the structure that a criterion chooses from the path. The local form asks only that one
+factor C is found at its own threshold:
 
     P(C is missed) ≤ N · b(n, γ_C),   N = C(|C|, 2) + p − |C|.
 
@@ -14,8 +18,9 @@ C and on the p − |C| pairs of u with items outside, then at τ = (w + o)/2 all
 τ and no pair of u with an item outside does. So C is a clique and the whole neighbourhood of u:
 an independent maximal clique of Ê(τ), with u as a unique member. The union bound over these
 pairs gives the inequality. A common threshold makes every γ_C at least γ, because w is no less
-than the smallest |ρ| of an edge, and a unique child u has no edge to the outside; hence the local
-form never asks for more rows.
+than the smallest |ρ| of an edge, and a unique child u has no edge to the outside. But the two
+forms bound different events: here, that C is among the cliques of the path (which may hold others);
+there, that one threshold gives exactly A₀. A smaller local bound is no better bound of the same.
 """
 
 from __future__ import annotations
@@ -54,8 +59,10 @@ def error_bound(
 ) -> float:
     """Bound the probability that thresholding gets the graph of the items wrong.
 
-    P(Ê ≠ E₀) ≤ C(p, 2) · b(n, γ) (Lemma 2); for Kendall's τ in the paper's form
-    C(p, 2) · 2 exp(−nγ²/8) (Example 1), in the sharp form 2 exp(−⌊n/2⌋γ²/2) a pair.
+    P(Ê(τ₀) ≠ E₀) ≤ C(p, 2) · b(n, γ) (Lemma 2) at the threshold τ₀ in the middle of the gap; for
+    Kendall's τ in the paper's form C(p, 2) · 2 exp(−nγ²/8) (Example 1), in the sharp form
+    2 exp(−⌊n/2⌋γ²/2) per pair. It holds for the items that :func:`dtstat.bounds` names: not for
+    ratings, which have ties; for them see :func:`dtstat.plan`, which simulates.
 
     Parameters
     ----------
@@ -78,7 +85,7 @@ def error_bound(
         guarantee.
     factor_size
         Number of items of one factor, for the probability that this factor is missed at its own
-        threshold; ``margin`` is then its local margin.
+        threshold; ``margin`` is then its local margin. Another event than the wrong graph.
     n_draws, seed
         For "simulation".
 
@@ -264,7 +271,8 @@ def sample_size_table(
     Returns
     -------
     DataFrame
-        items, margin, measure, form ("sharp", "paper", "normal"), n, guaranteed.
+        items, margin, measure, form ("sharp", "paper", "normal"), n, guaranteed (for items as
+        :func:`dtstat.bounds` says: not for ratings, which have ties).
 
     Examples
     --------
@@ -346,7 +354,7 @@ def _row_counts(n: int | npt.ArrayLike, p: int) -> IntArray:
     try:
         counts = np.asarray(n, dtype=np.float64)
     except (TypeError, ValueError):
-        raise checks.refusal("n", "a number, or a matrix of numbers", n, "Rows a pair.") from None
+        raise checks.refusal("n", "a number, or a matrix of numbers", n, "Rows per pair.") from None
     if counts.shape != (p, p):
         raise checks.refusal(
             "n", f"a number, or a {p} × {p} matrix", counts.shape, "Use pairwise_n of dependence()."

@@ -139,7 +139,7 @@ def survey_design(
     items_per_factor
         One number, or one for each factor.
     loading
-        Standardised loading of all items; or one for each factor, or for each item; or the
+        Standardized loading of all items; or one for each factor, or for each item; or the
         (p, d) matrix of all, 0 where an item does not belong, cross-loadings allowed.
     factor_correlation
         Correlation of all factors, in [0, 1); or the (d, d) matrix of correlations.
@@ -236,7 +236,7 @@ def _factor_correlations(given: object, d: int) -> FloatArray:
         return equicorrelated(d, checks.proportion("factor_correlation", values.item(), advice))
     if values.shape != (d, d):
         raise checks.refusal(
-            "factor_correlation", f"a number or a {d} × {d} matrix", values.shape, "One a factor."
+            "factor_correlation", f"a number or a {d} × {d} matrix", values.shape, "One per factor."
         )
     if not np.allclose(values, values.T) or not np.allclose(np.diag(values), 1):
         raise InputError(

@@ -65,7 +65,7 @@ dt_dependence_matrix <- function(x, n_obs = NULL, measure = "pearson", names = N
 #' Look here for what to give as `measure`: what each one sees, what it costs, and whether its error
 #' is bounded.
 #'
-#' @return A data frame, one row a measure.
+#' @return A data frame, one row per measure.
 #' @export
 #' @examples
 #' if (dt_available()) {
@@ -76,7 +76,8 @@ dt_measures <- function() ask("measures", list())
 #' List the bounds on the error of measures
 #'
 #' The inequalities behind [dt_error_bound()] and [dt_sample_size()]: what each says, what the items
-#' must be like, and where it comes from.
+#' must be like, and where it comes from. Ratings have ties, so none of the bounds of Kendall's,
+#' Spearman's and Pearson's correlation holds for them; [dt_plan()] simulates instead.
 #'
 #' @param sharp `FALSE` for the forms that the paper writes, which need about twice the people.
 #' @return A data frame with the columns `formula`, `holds_for` and `source`; its row names are the

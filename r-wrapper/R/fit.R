@@ -9,7 +9,8 @@
 #' @param measure What is thresholded; see [dt_measures()].
 #' @param search "barcode": every factor at its own threshold; "threshold": one for all;
 #'   "sequential": as "barcode", then factors that show only when others are explained, because all
-#'   their items have a second parent. Unless that explains clearly more, the answer is the first.
+#'   their items have a second parent. This is a heuristic: no theorem says when it is right. Unless
+#'   that explains clearly more, the answer is the first.
 #' @param thresholds For "threshold": "exact", a number of evenly spaced ones, or a vector.
 #' @param estimator "copula", "linear", or with curves of the responses "spline", "neural",
 #'   "variational".
@@ -21,7 +22,12 @@
 #' @param misfit "estimated" (the model is an approximation) or "none".
 #' @param structure A structure to fit instead of searching for one; see [dt_structure()].
 #' @param finalists With curves: structures that are fitted with them.
-#' @param preset "paper" or "paper_fast": the settings of Kim and Zhou.
+#' @param preset "paper": nearly as in Kim and Zhou, with a network for every structure on a grid of
+#'   50 thresholds, isolated items as factors of one item, and choice by validation. What differs:
+#'   where the network's factors and their correlations start (a Gaussian copula model), correlations
+#'   that are held still at first and then damped, a limit of the sampler's tuning, a new start if it
+#'   freezes, and a last fit to all rows. "paper_fast": the same with shortcuts, and factors of two
+#'   items or more.
 #' @param n_obs Number of people behind a matrix of dependence; `n.obs` is accepted.
 #' @param seed Whole number, for curves and criteria that leave people out.
 #' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.

@@ -5,7 +5,7 @@
 #'
 #' @param n_factors Number of factors; not needed if a matrix of loadings is given.
 #' @param items_per_factor One number, or one for each factor.
-#' @param loading Standardised loading of all items; or one for each factor, or for each item; or
+#' @param loading Standardized loading of all items; or one for each factor, or for each item; or
 #'   the matrix of items by factors, 0 where an item does not belong.
 #' @param factor_correlation Correlation of all factors, from 0 to below 1; or the matrix of
 #'   correlations.
@@ -36,12 +36,14 @@ dt_survey_design <- function(n_factors = NULL, items_per_factor = 5, loading = 0
 #' From what its designer knows: by guarantee, by normal approximation, and by simulation of the
 #' survey. Three things may be wanted: that one threshold separates all pairs of items ("graph"),
 #' that every factor is seen at its own threshold ("factors"), or that [dt_fit()] finds exactly the
-#' factors ("fit").
+#' factors ("fit"). These are different events, so that a smaller number for one is no better bound of
+#' another. Guarantees are for the threshold in the middle of the gap and for items without ties: for
+#' ratings (`levels`) there is none, only simulation.
 #'
 #' @param design Result of [dt_survey_design()]; or else its arguments, the next five.
 #' @param n_factors Number of factors; not needed if a matrix of loadings is given.
 #' @param items_per_factor One number, or one for each factor.
-#' @param loading Standardised loading of all items; or one for each factor, or for each item; or
+#' @param loading Standardized loading of all items; or one for each factor, or for each item; or
 #'   the matrix of items by factors, 0 where an item does not belong.
 #' @param factor_correlation Correlation of all factors, from 0 to below 1; or the matrix of
 #'   correlations.
@@ -55,8 +57,8 @@ dt_survey_design <- function(n_factors = NULL, items_per_factor = 5, loading = 0
 #' @param seed Whole number; `NULL` for a fresh one.
 #' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
-#' @return An object of class `dt_plan`: a list with `table` (people needed, one row a target),
-#'   `curves` (the probability of success by number of people), `margin`, `error`, `measure`, and
+#' @return An object of class `dt_plan`: a list with `table` (people needed, one row per
+#'   target), `curves` (the probability of error by number of people), `margin`, `error`, `measure`, and
 #'   more.
 #' @export
 #' @examples
@@ -83,8 +85,10 @@ dt_plan <- function(design = NULL, n_factors = NULL, items_per_factor = 5, loadi
 #' Bound the probability of a wrong structure
 #'
 #' How likely is it, at most, that thresholding joins the wrong items, given the number of people,
-#' the number of items and the margin? [dt_sample_size()] and its relatives solve the same
-#' inequality for the other numbers.
+#' the number of items and the margin? The threshold is the one in the middle of the gap. The bound
+#' holds for the items that [dt_bounds()] names: not for ratings, which have ties; for them see
+#' [dt_plan()], which simulates. [dt_sample_size()] and its relatives solve the same inequality for
+#' the other numbers.
 #'
 #' @param n Number of people; or, with missing answers, the matrix of people behind each pair,
 #'   `pairwise_n` of [dt_dependence()].
@@ -96,7 +100,7 @@ dt_plan <- function(design = NULL, n_factors = NULL, items_per_factor = 5, loadi
 #' @param method "guarantee": the inequality; "normal": the same with a normal tail, no guarantee;
 #'   "simulation": by drawing samples, for any measure, no guarantee.
 #' @param factor_size Number of items of one factor, for the probability that this factor is missed
-#'   at its own threshold; `margin` is then its local margin.
+#'   at its own threshold; `margin` is then its local margin. Another event than the wrong graph.
 #' @param n_draws Samples drawn, for "simulation".
 #' @param seed Whole number, for "simulation"; `NULL` for a fresh one.
 #' @return A number, at most 1.
@@ -133,7 +137,8 @@ dt_error_bound <- function(n, p, margin, measure = "kendall", sharp = TRUE, meth
 #'   its own threshold; `margin` is then its local margin.
 #' @return A number: of people, of items (1 if even two are too many), or the margin (`Inf` if not
 #'   even 1 is enough). `dt_sample_size_table()`: a data frame with the columns `items`, `margin`,
-#'   `measure`, `form`, `n` and `guaranteed`.
+#'   `measure`, `form`, `n` and `guaranteed` (for items as [dt_bounds()] says: not for ratings, which
+#'   have ties).
 #' @export
 #' @examples
 #' if (dt_available()) {

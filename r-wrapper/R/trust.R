@@ -3,7 +3,9 @@
 #' Checks what the method itself assumes: is every pair of items within a factor more dependent than
 #' every pair between factors, by what margin, and which pairs decide; the same for each factor at
 #' its own threshold; bounds on the probability of error; what hangs on single items; and what keeps
-#' items out of factors.
+#' items out of factors. Bounds are conditional: on the margin of the population being that of the
+#' sample, on the threshold in the middle of the gap, and on items without ties; there are none for
+#' ratings.
 #'
 #' @param fit Result of [dt_fit()]; of a structure that was given, too.
 #' @param data The answers that were fitted, for intervals; without them margins have none.
@@ -40,7 +42,8 @@ dt_diagnose <- function(fit, data = NULL, n_boot = NULL, seed = NULL, n_jobs = N
 #'
 #' Draws people anew, runs the whole procedure on them, and matches the factors found to those of
 #' all people: which items stay together, how many factors come out, and with `sizes` how many
-#' people it takes.
+#' people it takes. Shares of resamples say how often a result comes out again; they are not
+#' probabilities of being right.
 #'
 #' @param x Answers: a data frame or matrix, people in rows.
 #' @param n_boot Number of resamples.
@@ -56,8 +59,8 @@ dt_diagnose <- function(fit, data = NULL, n_boot = NULL, seed = NULL, n_jobs = N
 #' @param checkpoint File to which each resample is added when it is done; `NULL` for none.
 #'   The same call goes on where that file ends, whatever ended it.
 #' @param ... Arguments of [dt_fit()], such as `measure`.
-#' @return An object of class `dt_stability`: a list with matrices `edges` and `memberships` (how
-#'   often items are joined, and belong to a factor), data frames `n_factors`, `items`, `factors`,
+#' @return An object of class `dt_stability`: a list with matrices `edges` and `memberships` (shares
+#'   of resamples in which items are joined, and belong to a factor), data frames `n_factors`, `items`, `factors`,
 #'   `sizes`, `alternatives` and `disagreement`, and more.
 #' @export
 #' @examples
@@ -102,8 +105,8 @@ fit_options <- function(options) {
 #' Measure how far a structure can be read off dependence
 #'
 #' The margin is half the distance from the weakest dependence within factors to the strongest
-#' between them: if it is positive, one threshold separates all pairs. Each factor has a local
-#' margin of its own.
+#' between them: if it is positive, one threshold separates all pairs. At another threshold another
+#' structure may have a positive margin, too. Each factor has a local margin of its own.
 #'
 #' @param x Answers (data frame or matrix, people in rows) or a matrix of dependence made by
 #'   [dt_dependence()] or [dt_dependence_matrix()], for the margin in the sample; a design of
@@ -112,7 +115,7 @@ fit_options <- function(options) {
 #'   design has its own.
 #' @param measure A name from [dt_measures()]; a matrix of dependence has its own.
 #' @return An object of class `dt_margin`: a list with `value`, `satisfied`, `verdict` (in words),
-#'   `measure` and `factors` (a data frame, one row a factor).
+#'   `measure` and `factors` (a data frame, one row per factor).
 #' @export
 #' @examples
 #' if (dt_available()) {

@@ -29,7 +29,7 @@ NOT_FINITE = {
 # Methods of results that need no argument; each result has some of them.
 TELLING = ("summary", "to_frame", "tidy", "glance", "steps", "table", "reliability", "to_lavaan")
 TELLING += ("to_keys", "factor_table", "residuals", "modification_indices", "barcode", "curves")
-TELLING += ("parent_sharing_graph", "explaining_order", "path_scores", "response_curves")
+TELLING += ("parent_sharing_graph", "path_scores", "response_curves")
 DEAR = ("path_scores", "response_curves")
 SAVED = (dt.DTFit, dt.CFAFit, dt.Diagnosis, dt.Stability, dt.SurveyPlan)
 

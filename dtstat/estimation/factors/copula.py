@@ -11,7 +11,11 @@ import numpy as np
 from dtstat.arrays import BoolArray, FloatArray
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.errors import EstimationWarning, InputError, warn
-from dtstat.estimation.factors.maximum_likelihood import FactorLikelihood, maximise
+from dtstat.estimation.factors.maximum_likelihood import (
+    LEAST_UNIQUENESS,
+    FactorLikelihood,
+    maximise,
+)
 
 _NEGATIVE = -1e-8  # an eigenvalue below is negative by more than rounding
 _LEAST_EIGENVALUE = 1e-6  # what it is raised to
@@ -183,8 +187,9 @@ def fit_factors(
 
     Σ = ΛΦΛᵀ + Ψ with Λ zero outside the support and Φ a correlation matrix; see
     :mod:`dtstat.estimation.factors.maximum_likelihood` for the search. Items of no factor are
-    independent of all others. The matrix may be singular (fewer rows than items): no uniqueness
-    falls below 0.001, so the likelihood stays bounded.
+    independent of all others. An item that is the only one of its factor, and has no other, is
+    taken as free of error (see :func:`as_estimate`). The matrix may be singular (fewer rows than
+    items): no uniqueness falls below 0.001, so the likelihood stays bounded.
 
     Parameters
     ----------
@@ -204,7 +209,7 @@ def fit_factors(
 
     Notes
     -----
-    Cost: p²d a step, of which models with distinct factors need 10 to 20, others up to some
+    Cost: p²d per step, of which models with distinct factors need 10 to 20, others up to some
     hundreds. Nothing of size p × p is inverted.
 
     Examples
@@ -247,6 +252,10 @@ def as_estimate(
 ) -> FactorEstimate:
     """Bring factors to variance 1 and a positive sum of loadings.
 
+    Of a factor with one item only the products λφ with other factors are determined, not λ. By
+    convention the item is free of error: its uniqueness is the least there is, 0.001, its loading
+    the largest, and the correlations of the factor the smallest that give the same Σ.
+
     ``value`` and ``reach`` are per row, less −p/2 log 2π.
     """
     p, d = L.shape
@@ -255,8 +264,15 @@ def as_estimate(
     scale = np.sqrt(Phi.diagonal()) * np.where(L.sum(axis=0) < 0, -1.0, 1.0)
     Phi /= scale[:, None] * scale
     Phi.flat[:: d + 1] = 1.0
+    L = L * scale + 0.0  # no -0.0 where there is no loading
+    for i in np.flatnonzero(is_single(L)):
+        k = int(L[i].argmax())
+        largest = math.sqrt(max(L[i, k] ** 2 + psi[i] - LEAST_UNIQUENESS, L[i, k] ** 2))
+        Phi[k] *= L[i, k] / largest
+        Phi[:, k] *= L[i, k] / largest
+        Phi[k, k], psi[i], L[i, k] = 1.0, psi[i] + L[i, k] ** 2 - largest**2, largest
     return FactorEstimate(
-        loadings=L * scale + 0.0,  # no -0.0 where there is no loading
+        loadings=L,
         factor_correlations=Phi,
         uniquenesses=psi,
         log_likelihood=n_obs * (value - constant),
@@ -265,3 +281,10 @@ def as_estimate(
         n_iterations=iterations,
         reach=None if reach is None else n_obs * (reach - constant),
     )
+
+
+def is_single(loadings: FloatArray) -> BoolArray:
+    """(p,) which items are the only one of their factor and have no other factor."""
+    has = loadings != 0
+    single: BoolArray = (has[:, has.sum(axis=0) == 1].any(axis=1)) & (has.sum(axis=1) == 1)
+    return single

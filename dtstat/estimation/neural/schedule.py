@@ -2,9 +2,11 @@
 
 ``PAPER`` follows appendix C.2: 3000 iterations; in each, isotropic MALA whose step size is tuned
 until .574 ± .01 of the proposals are accepted, ten moves discarded, one draw kept, one Adam step
-on all rows, Ω in closed form, Φ the correlations of the draw. What the paper does not say:
+on all rows, Ω in closed form, Φ the correlations of the draw. What the paper does not say, or we
+do otherwise:
 
-- z starts at the given values, the network at random weights;
+- z starts at draws of the factors under the Gaussian copula model of the structure, Φ at that
+  model's, the network at random weights;
 - tuning ends after 50 moves at the latest, and "average acceptance" is the mean over all rows in
   one move;
 - Adam's learning rate is its default, .001;
@@ -12,7 +14,9 @@ on all rows, Ω in closed form, Φ the correlations of the draw. What the paper 
   draw, eigenvalues at least .02: if it follows every draw from the start, factors become
   collinear and the sampler freezes;
 - Ω is from the residuals that the Adam step is computed from, and at least .001 (items are
-  standardised).
+  standardized);
+- a sampler that has frozen makes estimation start anew, once, with Φ held still for half of the
+  iterations and damped more; a structure that freezes it twice is left out.
 
 ``FAST`` has the same network and target. The network first learns the given values; MALA is
 preconditioned; the learning rate falls; weights have a weak normal prior; θ and Φ are averaged

@@ -34,10 +34,10 @@ Model = ResponseModel | NetworkModel
 
 @dataclass(frozen=True)
 class Method:
-    """How to estimate: the estimator, and whether a network is trained to the paper's letter."""
+    """How to estimate: the estimator, and whether a network is trained by the paper's schedule."""
 
     estimator: str
-    to_the_letter: bool = False
+    as_in_paper: bool = False
 
     @property
     def takes_ratings(self) -> bool:
@@ -156,7 +156,7 @@ def _network(
     if method.estimator == "variational":
         found = fit_variational(coded, support, Z, Phi, rng, progress=progress)
     else:
-        schedule = PAPER if method.to_the_letter else FAST
+        schedule = PAPER if method.as_in_paper else FAST
         found = fit_network(coded, support, Z, Phi, rng, schedule, progress)
     none = np.empty(0)
     return NonlinearEstimate(

@@ -121,6 +121,7 @@ def _sample(facts: Any) -> View:
         "n_used": facts.n_used,
         "n_complete": facts.n_complete,
         "kinds": dict(facts.kinds),
+        "n_tied": facts.n_tied,
     }
 
 

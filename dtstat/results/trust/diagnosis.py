@@ -106,22 +106,36 @@ class Diagnosis:
 
     @property
     def bound(self) -> Bound | None:
-        """Concentration inequality of the measure, None if there is none."""
+        """Concentration inequality of the measure; None if there is none for items like these.
+
+        Those of correlations hold for items without ties only. Of a matrix it is not known whether
+        there were ties: then the inequality is conditional on there being none.
+        """
         try:
-            return Bound.of(self.measure)
+            known = Bound.of(self.measure)
         except InputError:
             return None
+        return known if known.covers_ties or not self.n_tied else None
 
     @property
     def normal(self) -> Bound | None:
-        """Large-sample approximation of the same, not a guarantee."""
-        return Bound.normal(self.measure) if self.measure in NORMAL else None
+        """Large-sample approximation of the same, not a guarantee; None as for ``bound``."""
+        if self.measure not in NORMAL:
+            return None
+        known = Bound.normal(self.measure)
+        return known if known.covers_ties or not self.n_tied else None
+
+    @property
+    def n_tied(self) -> int | None:
+        """Items with ties (two people gave the same answer); None if that is not known."""
+        return None if self.fit.sample is None else self.fit.sample.n_tied
 
     @property
     def error_bound(self) -> float:
-        """Bound on P(Ê ≠ E₀), if the margin of the population is that of the sample.
+        """Bound on P(Ê(τ₀) ≠ E₀), if the margin of the population is that of the sample.
 
-        Each pair counts with its own rows. 1 if the margin is not positive, NaN without a bound.
+        τ₀ is in the middle of the gap. Each pair counts with its own rows. 1 if the margin is not
+        positive; NaN without a bound, as for items with ties.
         """
         if self.bound is None:
             return float("nan")
@@ -129,12 +143,13 @@ class Diagnosis:
 
     @cached_property
     def factors(self) -> pd.DataFrame:
-        """One row a factor: is it on firm ground.
+        """One row per factor: is it on firm ground.
 
         Columns: factor, n_items, margin (γ_C of all its items), lower, upper (95 %), weakest_within
         and outside (the pairs that set it), core (the clique it is read off), core_margin,
-        core_lower, core_upper, core_weakest, core_outside, error_bound (P(the core is missed) if
-        its margin is as in the sample), error_normal (the same, by the normal approximation),
+        core_lower, core_upper, core_weakest, core_outside, error_bound (of the probability that the
+        core is missed if its margin is as in the sample; NaN for items with ties), error_normal
+        (the same, by the normal approximation),
         verdict ("firm": the interval of the core's margin is above 0; "unsure"; "seen" without
         intervals; "no core").
         """
@@ -147,11 +162,11 @@ class Diagnosis:
 
     @property
     def pairs(self) -> pd.DataFrame:
-        """One row a pair of items: dependence, implied, rows, whether they share a factor."""
+        """One row per pair of items: dependence, implied, rows, whether they share a factor."""
         return frames.pair_frame(self)
 
     def tidy(self) -> pd.DataFrame:
-        """One row a margin: of the whole structure, of every factor, of every core."""
+        """One row per margin: of the whole structure, of every factor, of every core."""
         return frames.tidy_frame(self)
 
     def glance(self) -> pd.DataFrame:
@@ -175,7 +190,7 @@ class Diagnosis:
         return pd.DataFrame([about])
 
     def summary(self, max_rows: int = 20) -> Summary:
-        """Print the diagnosis on a page or two; ``max_rows`` a table."""
+        """Print the diagnosis on a page or two; at most ``max_rows`` rows per table."""
         rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
         return diagnosis_summary(self, rows)
 

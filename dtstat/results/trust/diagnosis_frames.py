@@ -49,7 +49,7 @@ def graph_error(matrix: DependenceMatrix, margin: float, bound: Bound) -> float:
 
 
 def factor_frame(diagnosis: Diagnosis) -> pd.DataFrame:
-    """One row a factor with its margin, its core's, and the bound of this."""
+    """One row per factor with its margin, its core's, and the bound of this."""
     fit = diagnosis.fit
     core_sets = cores(fit)
     none = np.full((fit.n_factors, 2), np.nan)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from dtstat.report import Summary, Table
+from dtstat.theory.bounds import bounds
 
 if TYPE_CHECKING:
     from dtstat.results.trust.diagnosis import Diagnosis
@@ -63,14 +64,14 @@ def _implied(diagnosis: Diagnosis) -> str:
 
 def _error(diagnosis: Diagnosis) -> str:
     bound = diagnosis.bound
-    if bound is None:
-        return f"no inequality is known for the measure '{diagnosis.measure}' (see bounds())"
     if not diagnosis.margin.satisfied:
         return "no one threshold gives this structure; factors have their own, see below"
-    ties = _ties(diagnosis)
+    if bound is None:
+        return f"{_no_bound(diagnosis)} (see bounds())"
     return (
-        f"probability at most {_probability(diagnosis.error_bound)} if the population has this "
-        f"margin ({bound.formula} a pair; {bound.holds_for}{ties})"
+        f"probability at most {_probability(diagnosis.error_bound)} at the threshold in the middle "
+        f"of the gap, if the population has this margin ({bound.formula} per pair; for "
+        f"{bound.holds_for}). At another threshold another structure may have a margin."
     )
 
 
@@ -86,13 +87,15 @@ def _ground(diagnosis: Diagnosis) -> str:
     return "; ".join(f"{text}: {verdicts[key]}" for key, text in words.items() if key in verdicts)
 
 
-def _ties(diagnosis: Diagnosis) -> str:
-    """Say so where the inequality asks for something that the items are not."""
-    sample, bound = diagnosis.fit.sample, diagnosis.bound
-    if sample is None or bound is None or "ties" not in bound.holds_for:
-        return ""
-    rated = sum(count for kind, count in sample.kinds.items() if kind != "continuous")
-    return f", which {rated} items here have" if rated else ""
+def _no_bound(diagnosis: Diagnosis) -> str:
+    """Say why there is no inequality."""
+    if diagnosis.measure in bounds().index:
+        return (
+            f"no guarantee: that of '{diagnosis.measure}' is for items without ties, and "
+            f"{diagnosis.n_tied} of the {len(diagnosis.fit.item_names)} items have ties; plan() "
+            "simulates instead"
+        )
+    return f"no inequality is known for the measure '{diagnosis.measure}'"
 
 
 def _condition(diagnosis: Diagnosis) -> str:
@@ -123,16 +126,22 @@ def _core_table(diagnosis: Diagnosis) -> Table:
         normal=[_probability(value) for value in frame["error_normal"]],
         core=[_some(items) for items in frame["core"]],
     )
+    offered = {"bound": diagnosis.bound, "normal": diagnosis.normal}
+    shown = shown.drop(columns=[name for name, bound in offered.items() if bound is None])
     shown = _without_empty(shown, diagnosis).rename(columns=_HEADERS)
     notes = [
         "core: the clique that the factor is read off; firm: its margin is above 0 beyond chance."
     ]
     if diagnosis.bound is not None:
         notes += [
-            "missed: the probability that the core is not found is at most this, if its margin in "
-            "the population",
-            f"is as here ({diagnosis.bound.holds_for}{_ties(diagnosis)}). normal: approximation.",
+            "missed: the probability that the core is not among the cliques of the path is at most "
+            "this,",
+            f"if its margin in the population is as here (for {diagnosis.bound.holds_for}).",
         ]
+    else:
+        notes.append(f"That a core is missed: {_no_bound(diagnosis)}.")
+    if diagnosis.normal is not None:
+        notes.append("normal: the same bound by a normal approximation; no guarantee.")
     return Table.from_frame(shown, "Ground that each factor stands on", notes)
 
 
@@ -140,17 +149,7 @@ def _unique_table(diagnosis: Diagnosis) -> Table:
     frame = diagnosis.audit.factors
     names = [_some(items) for items in frame["unique_children"]]
     shown = frame.assign(unique_children=names).rename(columns=_HEADERS)
-    notes = [] if diagnosis.audit.satisfied else [_in_turn(diagnosis)]
-    return Table.from_frame(shown, "Unique children (items of no other factor)", notes)
-
-
-def _in_turn(diagnosis: Diagnosis) -> str:
-    """Say whether factors without unique children have some when others are explained."""
-    rounds = diagnosis.fit.structure.explaining_order()
-    if rounds is None:
-        return "When others are explained first, some factor still has too few of them."
-    order = ", then ".join(_some(found) for found in rounds)
-    return f"Every factor has unique children when others are explained first: {order}."
+    return Table.from_frame(shown, "Unique children (items of no other factor)")
 
 
 def _dropping_table(diagnosis: Diagnosis, max_rows: int) -> Table | None:

@@ -57,6 +57,9 @@ class SampleRound:
 class Stability:
     """How stable a structure is under resampling of the whole procedure.
 
+    All shares are shares of resamples: how often something comes out again. They are not
+    probabilities that it is right; a procedure that errs can err in the same way every time.
+
     Attributes
     ----------
     fit
@@ -87,27 +90,27 @@ class Stability:
 
     @property
     def edges(self) -> pd.DataFrame:
-        """P(edge): share of resamples in which two items share a factor, items by items."""
+        """Share of resamples in which two items share a factor, items by items."""
         names = list(self.fit.item_names)
         return pd.DataFrame(self.agreement.edges, index=names, columns=names)
 
     @property
     def memberships(self) -> pd.DataFrame:
-        """P(item in factor), factors matched: items by factors."""
+        """Share of resamples in which an item is in a factor, factors matched: items by factors."""
         names = list(self.fit.item_names)
         values = self.agreement.memberships
         return pd.DataFrame(values, index=names, columns=list(self.fit.factor_names))
 
     @property
     def n_factors(self) -> pd.DataFrame:
-        """Distribution of the number of factors: n_factors, count, share."""
+        """How many resamples have so many factors: n_factors, count, share."""
         counts = self.agreement.n_factors
         frame = pd.DataFrame({"n_factors": list(counts), "count": list(counts.values())})
         return frame.assign(share=frame["count"] / max(self.main.n_done, 1))
 
     @property
     def items(self) -> pd.DataFrame:
-        """One row an item: factors, stability, its surest other factor.
+        """One row per item: factors, stability, the other factor it is in most often.
 
         stability is the share of resamples in which the item is in the partners of its factors and
         in no other factor; elsewhere the factor it does not belong to, but is most often in.
@@ -131,7 +134,7 @@ class Stability:
 
     @property
     def factors(self) -> pd.DataFrame:
-        """One row a factor: n_items, exact (share that is the same), jaccard (mean overlap)."""
+        """One row per factor: n_items, exact (share that is the same), jaccard (mean overlap)."""
         return pd.DataFrame(
             {
                 "factor": list(self.fit.factor_names),
@@ -144,7 +147,7 @@ class Stability:
 
     @property
     def sizes(self) -> pd.DataFrame:
-        """Effect of n: one row a size of subsamples, with agreement and number of factors."""
+        """Effect of n: one row per size of subsamples, with agreement and number of factors."""
         rows = []
         for part in (*self.smaller, self.main):
             found = agreement(self.fit.support, part.supports)
@@ -171,7 +174,7 @@ class Stability:
 
     @property
     def alternatives(self) -> pd.DataFrame:
-        """One row a structure found: count, share, n_factors, loadings that differ."""
+        """One row per structure found: count, share, n_factors, loadings that differ."""
         mine = self.fit.structure
         rows = [
             (count, count / self.main.n_done, one.n_factors, compare(one, mine).hamming)
@@ -191,7 +194,7 @@ class Stability:
         return frame.assign(excess=frame["any"] - frame["rank"])
 
     def tidy(self) -> pd.DataFrame:
-        """One row an item and factor: share of resamples, and whether it is in the structure."""
+        """One row per item and factor: share of resamples, and whether it is in the structure."""
         frame = self.memberships.rename_axis("item").reset_index()
         long = frame.melt(id_vars="item", var_name="factor", value_name="share")
         belongs = self.fit.support.T.reshape(-1)
@@ -215,7 +218,7 @@ class Stability:
         return pd.DataFrame([about])
 
     def summary(self, max_rows: int = 30) -> Summary:
-        """Print the stability of factors and items, ``max_rows`` a table."""
+        """Print the stability of factors and items, at most ``max_rows`` rows per table."""
         rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
         return stability_summary(self, rows)
 

@@ -31,14 +31,15 @@ def _head(result: Stability) -> tuple[str, ...]:
         f"Stability of {fit.n_factors} factor{plural} behind {len(fit.item_names)} items",
         f"Resamples:         {main.n_done} of {main.n_rows} rows drawn {how} replacement from "
         f"{fit.n_obs}, seed {result.seed}",
-        f"Number of factors: {counts}",
-        f"Same structure:    {(found.f1 == 1).mean():.1%}; mean agreement F1 {found.f1.mean():.3f}",
+        f"Number of factors: {counts} of the resamples",
+        f"Same structure:    in {(found.f1 == 1).mean():.1%} of the resamples; mean agreement F1 "
+        f"{found.f1.mean():.3f}",
     ]
-    doubtful = [
+    unstable = [
         name for name, share in zip(fit.item_names, found.items, strict=True) if share < _SURE
     ]
-    if doubtful:
-        lines.append(f"In doubt (< 75 %): {', '.join(doubtful)}")
+    if unstable:
+        lines.append(f"Unstable (< 75 %): {', '.join(unstable)}")
     if main.n_failed:
         lines.append(f"{main.n_failed} resamples could not be used: an item did not vary in them.")
     if main.n_done + main.n_failed < main.n_asked:
@@ -49,7 +50,10 @@ def _head(result: Stability) -> tuple[str, ...]:
 def _factors(result: Stability) -> Table:
     frame = result.factors.rename(columns={"n_items": "size", "jaccard": "overlap"})
     frame = frame.assign(items=frame["items"].map(" ".join))
-    notes = ["exact: share of resamples with the same items; overlap: mean |A ∩ B| / |A ∪ B|."]
+    notes = [
+        "exact: share of resamples with the same items; overlap: mean |A ∩ B| / |A ∪ B|.",
+        "A share of resamples says how often a result comes out again, not how likely it is right.",
+    ]
     return Table.from_frame(frame, "Factors", notes)
 
 

@@ -70,11 +70,15 @@ class SurveyPlan:
 
     @property
     def bound(self) -> Bound | None:
-        """Concentration inequality of the measure, None if there is none."""
+        """Concentration inequality of the measure; None if there is none for such items.
+
+        Those of correlations hold for items without ties only, and ratings have ties.
+        """
         try:
-            return Bound.of(self.measure, self.sharp)
+            known = Bound.of(self.measure, self.sharp)
         except InputError:
             return None
+        return known if known.covers_ties or self.design.levels is None else None
 
     @property
     def n_items(self) -> int:
@@ -83,9 +87,10 @@ class SurveyPlan:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a target: n by guarantee, by normal approximation, by simulation.
+        """One row per target: n by guarantee, by normal approximation, by simulation.
 
-        NaN where there is no such number: no bound is known, or no number of rows is enough.
+        NaN where there is no such number: no bound holds for such items (none for ratings), or no
+        number of rows is enough. The targets are different events.
         """
         rows = []
         for target, meaning in TARGETS.items():
@@ -127,7 +132,7 @@ class SurveyPlan:
         return pd.concat(parts, ignore_index=True) if parts else _curve("", "", n[:0], [])
 
     def tidy(self) -> pd.DataFrame:
-        """One row a target and method: n."""
+        """One row per target and method: n."""
         long = self.table.melt(
             id_vars="target",
             value_vars=["guarantee", "normal", "simulation"],

@@ -10,6 +10,7 @@ import pandas as pd
 
 from dtstat.arrays import FloatArray
 from dtstat.report import Summary, Table
+from dtstat.theory.bounds import bounds
 
 if TYPE_CHECKING:
     from dtstat.results.trust.survey_plan import SurveyPlan
@@ -61,6 +62,8 @@ def _table(plan: SurveyPlan) -> Table:
         f"guarantee: {_inequality(plan)}.",
         "normal: approximation, each pair with its own distance and error; no guarantee.",
         "-: no number of people is enough, or it is not known.",
+        "The rows are different events: the exact graph at one threshold; every factor among the",
+        "cliques of the path, with others perhaps; exactly these factors chosen by fit().",
     ]
     if plan.simulated:
         notes.append(
@@ -82,11 +85,18 @@ def _table(plan: SurveyPlan) -> Table:
 def _inequality(plan: SurveyPlan) -> str:
     """Say what the guarantee is and for which items it holds."""
     bound = plan.bound
+    if bound is None and plan.measure in bounds().index:
+        return (
+            f"none for ratings: the inequality of '{plan.measure}' is for items without ties. "
+            "Simulation is what there is"
+        )
     if bound is None:
         return f"none is known for the measure '{plan.measure}'"
     form = "sharp" if plan.sharp else "the paper's"
-    tied = "" if plan.design.levels is None or "ties" not in bound.holds_for else ", not ratings"
-    return f"inequality in {form} form, whatever the sample; for {bound.holds_for}{tied}"
+    return (
+        f"inequality in {form} form, for {bound.holds_for} and the threshold in the middle of the "
+        "gap"
+    )
 
 
 def _rows(n: float) -> str:

@@ -21,7 +21,6 @@ def fitted():
 
 def test_finds_what_the_plain_search_cannot(fitted):
     assert not TRUTH.satisfies_ucc
-    assert TRUTH.satisfies_sequential_ucc
     assert fitted.structure == TRUTH
     assert dt.fit(DATA).structure != TRUTH
     assert fitted.call.search == "sequential"

@@ -195,8 +195,8 @@ def test_the_first_candidate_names_factors_as_the_fit_does():
 
 def test_explanation_names_the_runner_up_and_the_difference():
     pattern = (
-        r"^5 factors by ebic, of 7 structures; runner-up: 5 factors too, with \d+ loadings "
-        r"changed, (\d+\.\d) higher \((hardly any|some|strong|very strong) evidence\)\.$"
+        r"^5 factors by ebic, of 7 structures; best other structure found: 5 factors too, with "
+        r"\d+ loadings changed, ebic (\d+\.\d) higher\.$"
     )
     match = re.search(pattern, many().explanation)
     assert match
@@ -208,7 +208,8 @@ def test_explanation_names_the_runner_up_and_the_difference():
 @pytest.mark.parametrize("criterion", HELD_OUT)
 def test_explanation_of_held_out_rows(criterion):
     pattern = (
-        rf"^3 factors by {criterion}, of \d+ structures; runner-up: .+, \d+\.\d{{4}} a row "
+        rf"^3 factors by {criterion}, of \d+ structures; best other structure found: .+, "
+        r"\d+\.\d{4} per row "
         r"(less likely|more likely, but with more parameters) \(SE \d+\.\d{4}\)\.$"
     )
     assert re.search(pattern, nine(criterion=criterion, seed=3).explanation)

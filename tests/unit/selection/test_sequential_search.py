@@ -5,10 +5,10 @@ import pytest
 
 import dtstat as dt
 from dtstat.estimation.factors.copula import latent_correlations
-from dtstat.selection.criteria import VERY_STRONG
 from dtstat.selection.evaluate import Evaluator, Proposal
 from dtstat.selection.search import Outcome, Rules, search_barcode
 from dtstat.selection.sequential import (
+    CLEARLY_LOWER,
     _convincing,
     _leaves_something,
     chance_floor,
@@ -91,14 +91,14 @@ def test_the_truth_convinces_and_the_plain_answer_does_not_against_itself():
 
 
 def test_evidence_is_counted_in_rows_of_the_plain_structure():
-    """So few of them that the difference is no longer very strong."""
+    """So few of them that the difference is no longer large."""
     R = population(SIMPLE)
     verdicts = []
     for n in np.geomspace(5, N, 30):
         evaluator, found, plain = outcomes(R, SIMPLE[:, :2], SIMPLE, float(n))
-        strong = plain.best.cost("ebic", n) - found.cost("ebic", n) >= VERY_STRONG
-        assert _convincing(evaluator, found, plain, "ebic") == strong
-        verdicts.append(strong)
+        clear = plain.best.cost("ebic", n) - found.cost("ebic", n) >= CLEARLY_LOWER
+        assert _convincing(evaluator, found, plain, "ebic") == clear
+        verdicts.append(clear)
     assert any(verdicts)
     assert not all(verdicts)
 
@@ -114,7 +114,7 @@ def test_misfit_must_fall_to_half():
     plain_v, found_v = (1 / evaluator.worth(one) - 1 / N for one in (plain.best, found))
     assert found_v > max(plain_v / 2, 1 / N)
     many = Outcome(plain.best, 1e6)
-    assert many.best.cost("ebic", 1e6) - found.cost("ebic", 1e6) >= VERY_STRONG
+    assert many.best.cost("ebic", 1e6) - found.cost("ebic", 1e6) >= CLEARLY_LOWER
     assert not _convincing(evaluator, found, many, "ebic")
     full = evaluator.fit(Proposal(np.hstack([SIMPLE, hidden]), ""))
     assert _convincing(evaluator, full, Outcome(plain.best, float(N)), "ebic")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from dtstat import Bound, InputError, bounds
+from dtstat import Bound, DataWarning, InputError, bounds, dependence
 from dtstat.theory.pearson_tail import two_sided_tail, worst_tail
 
 NAMED = ["kendall", "spearman", "pearson", "pearson_subgaussian", "distance_covariance"]
@@ -494,3 +494,43 @@ def test_table(sharp):
     assert list(table.index) == NAMED
     assert (table != "").all().all()
     assert all(("⌊" in text) == sharp for text in table.loc[HOEFFDING, "formula"])
+
+
+# --- ties ---------------------------------------------------------------------------------------
+
+
+def test_bounds_of_correlations_are_for_items_without_ties():
+    assert not any(Bound.of(name).covers_ties for name in ("kendall", "spearman", "pearson"))
+    assert Bound.u_statistic(2, -1, 1).covers_ties
+    assert Bound.bounded_pearson(0.25).covers_ties
+    assert [Bound.normal(m).covers_ties for m in ("kendall", "spearman", "pearson")] == [
+        False,
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("measure", ["kendall", "spearman", "pearson"])
+def test_they_fail_for_two_rare_answers(measure):
+    """Independent items that one in a hundred agrees to: τ-b, r_S and r are 1 if it is one person.
+
+    The probability of that is n q² (1 − q)^(2n − 2), far above the bound of a deviation of .8.
+    """
+    n, q = 100, 0.01
+    same_person = n * q**2 * (1 - q) ** (2 * n - 2)
+    X = np.zeros((n, 2))
+    X[3] = 1
+    with pytest.warns(DataWarning, match="too rare to tell"):
+        assert dependence(X, measure).values[0, 1] == pytest.approx(1)
+    assert same_person > 10 * Bound.of(measure)(n, 0.8)
+
+
+@pytest.mark.parametrize("measure", ["spearman", "pearson"])
+def test_the_variance_under_independence_holds_with_ties(measure):
+    """Over all permutations of one item, whatever the answers."""
+    x, y = [1, 1, 1, 2, 3, 3], [1, 2, 2, 2, 2, 3]
+    found = []
+    for order in itertools.permutations(y):
+        a, b = (stats.rankdata(x), stats.rankdata(order)) if measure == "spearman" else (x, order)
+        found.append(np.corrcoef(a, b)[0, 1])
+    assert np.mean(np.square(found)) == pytest.approx(1 / (len(x) - 1))

@@ -178,3 +178,55 @@ def test_equal_dependences_are_not_separated():
     assert found.value == 0
     assert not found.satisfied
     assert found.verdict.startswith("violated")
+
+
+# --- what a margin does not say -----------------------------------------------------------------
+
+
+def correlations(loadings, between):
+    R = loadings @ between @ loadings.T
+    np.fill_diagonal(R, 1.0)
+    return R
+
+
+def test_one_matrix_is_thresholdable_for_two_structures():
+    """One factor, or two correlated ones: the same correlations, each with unique children."""
+    a, b, c = 0.75**0.5, 0.48**0.5, (1 / 3) ** 0.5
+    one = correlations(np.array([[a], [b], [c]]), np.eye(1))
+    phi = c / 0.8
+    pair = np.array([[a, 0], [b, 0], [0, 0.8]])
+    two = correlations(pair, np.array([[1, phi], [phi, 1]]))
+    np.testing.assert_allclose(one, two, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(one[np.triu_indices(3, 1)], [0.6, 0.5, 0.4], rtol=0, atol=1e-12)
+    assert phi < 1
+    for A, gamma in ((np.ones((3, 1)), 0.2), (pair != 0, 0.05)):
+        structure = Structure(A)
+        assert structure.satisfies_ucc
+        assert structure_margin(np.abs(one), structure, "pearson").value == pytest.approx(gamma)
+
+
+def test_clusters_are_thresholdable_as_one_factor_too():
+    """Within .5, between .3: below .3 all items are one clique."""
+    S = np.kron(np.eye(2), np.full((3, 3), 0.2)) + 0.3
+    np.fill_diagonal(S, 1.0)
+    apart = Structure(np.kron(np.eye(2), np.ones((3, 1))))
+    assert structure_margin(S, apart, "pearson").value == pytest.approx(0.1)
+    together = Structure(np.ones((6, 1)))
+    assert structure_margin(S, together, "pearson").value == pytest.approx(0.15)
+
+
+def test_errors_below_the_margin_are_harmless_in_the_middle_of_the_gap_only():
+    """Lemma 2 is for τ₀ in the middle: elsewhere an error of less than γ can add an edge."""
+    rng = np.random.default_rng(1)
+    structure = Structure(np.kron(np.eye(2), np.ones((3, 1))))
+    E = structure.parent_sharing_graph()
+    rho = np.where(E, 0.5, 0.3)
+    gamma = structure_margin(rho, structure, "pearson").value
+    missed_elsewhere = 0
+    for _ in range(200):
+        error = np.triu(rng.uniform(-1, 1, E.shape), 1) * gamma * 0.999
+        r = rho + error + error.T
+        off_diagonal = ~np.eye(6, dtype=bool)
+        assert np.array_equal((r > 0.4) & off_diagonal, E)
+        missed_elsewhere += not np.array_equal((r > 0.32) & off_diagonal, E)
+    assert missed_elsewhere > 190

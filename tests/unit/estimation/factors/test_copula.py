@@ -8,7 +8,7 @@ import pytest
 from dtstat.dependence import DependenceMatrix
 from dtstat.dependence.registry import REGISTRY
 from dtstat.errors import EstimationWarning, InputError
-from dtstat.estimation.factors.copula import fit_factors, latent_correlations
+from dtstat.estimation.factors.copula import fit_factors, is_single, latent_correlations
 from dtstat.estimation.factors.maximum_likelihood import (
     LEAST_UNIQUENESS,
     FactorLikelihood,
@@ -330,3 +330,31 @@ def test_too_few_steps_are_admitted():
     fit = fit_factors(R, N, A, max_iterations=2)
     assert (fit.converged, fit.n_iterations) == (False, 2)
     assert not fit_factors(R, N, A, 1e-12, 35).converged
+
+
+# --- factors of one item --------------------------------------------------------------------------
+
+
+def test_a_single_item_is_free_of_error_by_convention():
+    """Only λφ is determined; Σ and the likelihood are what they were."""
+    R = sampled(population(p=7, d=2)[3])
+    support = np.zeros((7, 3), dtype=bool)
+    support[[0, 2, 4], 0] = support[[1, 3, 5], 1] = support[6, 2] = True
+    fit = fit_factors(R, N, support)
+    assert fit.uniquenesses[6] == pytest.approx(1e-3)
+    assert fit.loadings[6, 2] == pytest.approx(np.sqrt(0.999), abs=1e-6)
+    assert (fit.uniquenesses[:6] > 0.01).all()
+    Phi = fit.factor_correlations
+    np.testing.assert_allclose(np.diag(Phi), 1)
+    assert np.linalg.eigvalsh(Phi)[0] > 0
+    S = implied(fit)
+    expected = -N / 2 * (7 * np.log(2 * np.pi) + np.linalg.slogdet(S)[1])
+    expected -= N / 2 * np.trace(np.linalg.solve(S, R))
+    assert fit.log_likelihood == pytest.approx(expected, abs=1e-6)
+    assert abs(S[6, :6]).max() > 0.1  # it is tied to the others
+
+
+def test_single_items_are_those_without_companions_and_other_factors():
+    L = np.array([[0.5, 0, 0], [0.5, 0.5, 0], [0, 0.7, 0.3], [0, 0.7, 0]])
+    assert not is_single(L).any()  # factor 3 has one item, which loads on factor 2 as well
+    assert is_single(np.eye(3)[:, :2]).tolist() == [True, True, False]

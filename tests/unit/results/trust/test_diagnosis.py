@@ -74,7 +74,8 @@ def test_margins_are_those_of_all_pairs(nine):
 
 
 def test_a_violated_margin_has_no_bound(nine):
-    assert nine.error_bound == 1
+    assert math.isnan(nine.error_bound)  # the tests have ties
+    assert dt.diagnose(dt.fit(dt.dependence(NINE))).error_bound == 1
     assert "no one threshold gives this structure" in nine.summary().to_text()
 
 
@@ -392,10 +393,39 @@ def test_ratings_of_curves_are_simulated_as_ratings():
     assert found.implied.values[same].mean() == pytest.approx(seen[same].mean(), abs=0.1)
 
 
-def test_ties_are_pointed_out():
-    rated = NINE.apply(lambda x: pd.cut(x, 5, labels=False) + 1)
-    assert "items without ties, which 9 items here have" in _text(dt.fit(rated))
-    assert "which 9 items" not in _text(NINE_FIT)
+@pytest.mark.parametrize("measure", ["spearman", "kendall", "pearson"])
+def test_no_guarantee_for_ratings(measure):
+    """The inequalities are for items without ties."""
+    rated = CLEAR.apply(lambda x: pd.cut(x, 5, labels=False) + 1)
+    found = dt.diagnose(dt.fit(rated, measure=measure))
+    assert found.n_tied == CLEAR.shape[1]
+    assert found.bound is None
+    assert found.margin.satisfied
+    assert math.isnan(found.error_bound)
+    assert found.factors["error_bound"].isna().all()
+    assert found.factors["error_normal"].isna().all() == (measure == "kendall")
+    text = " ".join(found.summary().to_text().split())
+    assert f"no guarantee: that of '{measure}' is for items without ties" in text
+    assert "12 of the 12 items have ties" in text
+    assert "probability at most" not in text
+
+
+def test_a_single_tie_is_one_too_many():
+    tied = CLEAR.copy()
+    tied.iloc[0, 0] = tied.iloc[1, 0]
+    assert dt.diagnose(dt.fit(tied, measure="kendall")).bound is None
+    gaps = CLEAR.mask(np.random.default_rng(1).random(CLEAR.shape) < 0.1)
+    assert dt.diagnose(dt.fit(gaps, measure="kendall")).n_tied == 0  # gaps are no ties
+
+
+def test_what_the_bound_is_conditional_on_is_said(clear):
+    text = " ".join(clear.summary().to_text().split())
+    assert "at the threshold in the middle of the gap, if the population has this margin" in text
+    assert "for items without ties" in text
+    matrix = dt.dependence(CLEAR, "kendall")
+    of_matrix = dt.diagnose(dt.fit(matrix))  # whether there were ties is not known
+    assert of_matrix.n_tied is None
+    assert of_matrix.error_bound == pytest.approx(clear.error_bound)
 
 
 def _text(fit):

@@ -187,10 +187,12 @@ def test_summary_says_the_numbers(nine):
     text = nine.summary().to_text()
     about = nine.glance().iloc[0]
     assert "12 of 301 rows drawn with replacement from 301, seed 5" in text
-    assert f"Same structure:    {about['same_structure']:.1%}" in text
+    assert f"Same structure:    in {about['same_structure']:.1%} of the resamples" in text
     doubtful = [row.item for row in nine.items.itertuples() if row.stability < 0.75]
     assert doubtful
-    assert f"In doubt (< 75 %): {', '.join(doubtful)}" in text
+    assert f"Unstable (< 75 %): {', '.join(doubtful)}" in text
+    assert "not how likely it is right" in text
+    assert "robab" not in text
     assert "6 more stable items not shown" in nine.summary(max_rows=3).to_text()
     assert repr(nine).startswith("Stability: 12 bootstrap resamples of 301 rows")
 

@@ -213,9 +213,23 @@ def test_answers_on_a_scale_are_simulated():
     assert "2-point answers" in text
 
 
-def test_guarantees_for_answers_with_ties_are_qualified():
-    """The inequality for rank measures asks for items without ties, which ratings are not."""
-    assert "ties" in dt.plan(**SMALL, levels=5, n_draws=0).summary().to_text()
+@pytest.mark.parametrize("measure", ["spearman", "kendall", "pearson"])
+def test_no_guarantee_for_ratings(measure):
+    """The inequalities are for items without ties, which ratings have."""
+    plan = dt.plan(**SMALL, levels=5, measure=measure, n_draws=0)
+    assert plan.bound is None
+    assert plan.table["guarantee"].isna().all()
+    text = plan.summary().to_text()
+    assert f"none for ratings: the inequality of '{measure}' is for items without ties" in text
+    given = dt.plan(design=dt.survey_design(**SMALL, levels=5), measure=measure, n_draws=0)
+    assert given.table["guarantee"].isna().all()
+    continuous = dt.plan(**SMALL, measure=measure, n_draws=0)
+    assert continuous.table["guarantee"].notna().sum() == 2
+    assert "the threshold in the middle of the gap" in continuous.summary().to_text()
+
+
+def test_targets_are_said_to_be_different_events():
+    assert "different events" in dt.plan(**SMALL, n_draws=0).summary().to_text()
 
 
 def test_a_measure_without_bound():
