@@ -9,13 +9,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dtstat.dependence.ordinal import latent_correlation_matrix, thresholds
-from dtstat.errors import InputError
-from dtstat.estimation.sem.ordinal_moments import (
-    diagonal_weights,
-    ordinal_moments,
-    row_influences,
-    stack_statistics,
-)
 from dtstat.dependence.ordinal_scores import (
     ContinuousMargin,
     OrdinalMargin,
@@ -25,6 +18,13 @@ from dtstat.dependence.ordinal_scores import (
     ordinal_margin,
     serial_derivatives,
     table_derivatives,
+)
+from dtstat.errors import InputError
+from dtstat.estimation.sem.ordinal_moments import (
+    diagonal_weights,
+    ordinal_moments,
+    row_influences,
+    stack_statistics,
 )
 
 # Scores vanish where the search for rho ended, within 1e-9 of the maximum.
