@@ -1,0 +1,1 @@
+"""Cases in which dtstat and lavaan once disagreed, side by side."""
