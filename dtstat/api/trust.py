@@ -10,6 +10,7 @@ import numpy as np
 from dtstat import checks
 from dtstat.api.fit import fit as fit_data
 from dtstat.api.fit import picked
+from dtstat.api.given import Given, as_structure
 from dtstat.api.path import Data, dependence
 from dtstat.arrays import BoolArray
 from dtstat.data import ItemData, as_items
@@ -32,7 +33,6 @@ from dtstat.results.trust.stability import SampleRound, Stability
 from dtstat.selection.choose import GIVEN
 from dtstat.selection.resampling import SCHEMES, Resamples, Scheme, resample
 from dtstat.simulation.seeds import Seed, seed_number
-from dtstat.structure import Structure
 from dtstat.theory.margin import Margin, structure_margin
 from dtstat.theory.survey import SurveyDesign
 
@@ -41,7 +41,7 @@ _N_BOOT = 200
 
 
 def margin(
-    data: Data | SurveyDesign, structure: Structure | None = None, measure: str = "kendall"
+    data: Data | SurveyDesign, structure: Given | None = None, measure: str = "kendall"
 ) -> Margin:
     """Measure how far a structure can be read off dependence by thresholds (Definition 4).
 
@@ -77,12 +77,12 @@ between factors
         if structure is not None:
             raise InputError("`structure` is part of a SurveyDesign; leave it out.", "structure")
         return data.margin(measure)
-    if not isinstance(structure, Structure):
+    if structure is None:
         raise InputError(
-            "`structure` must be a Structure: whose margin is wanted? Make one with "
-            "dtstat.Structure or Structure.from_keys, or take fit.structure.",
+            "`structure` must be given: whose margin is wanted? Give a Structure, or a fit.",
             "structure",
         )
+    structure = as_structure(structure, "structure")
     if isinstance(data, DependenceMatrix):
         matrix = data.select(structure.item_names)
     else:
