@@ -52,8 +52,9 @@ def ask_r(code: str, data: Mapping[str, pd.DataFrame] | None = None) -> dict[str
         script.write_text(
             "suppressPackageStartupMessages(library(lavaan))\n" + "\n".join(reads)
             + f"\nanswer <- suppressWarnings({{\n{code}\n}})\n"
-            + 'cat("\\n", paste0("{", paste(sprintf("\\"%s\\": %.17g", names(answer), '
-            + 'as.numeric(answer)), collapse = ", "), "}"), sep = "")\n'
+            + 'value <- ifelse(is.na(answer), "NaN", sprintf("%.17g", as.numeric(answer)))\n'
+            + 'cat("\\n{", paste0("\\"", names(answer), "\\": ", value, collapse = ", "), "}", '
+            + 'sep = "")\n'
         )  # fmt: skip
         done = subprocess.run(
             ["Rscript", "--vanilla", str(script)], capture_output=True, text=True, check=False

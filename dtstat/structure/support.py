@@ -211,9 +211,11 @@ class Structure:
 
         The first item of a line is what lavaan takes as the marker, so it is one that loads
         positively: the factor then points the same way here and there. If all load negatively, the
-        marker is -1. Names that R would not accept are changed the way R's ``make.names(unique =
-        TRUE)`` changes them, and a factor with the name of an item gets a number; comments say
-        which name stands for what, and :func:`dtstat.cfa` reads them.
+        marker is -1, and so are the starting values of the others.
+
+        Names that R would not accept are changed the way R's ``make.names(unique = TRUE)`` changes
+        them, and a factor with the name of an item gets a number; comments say which name stands
+        for what, and :func:`dtstat.cfa` reads them.
         """
         items, d = list(self.item_names), self.n_factors
         factors = distinct_names([*items, *self.factor_names])[self.n_items :]
@@ -223,7 +225,7 @@ class Structure:
         for k in range(d):
             terms = [names[items[i]] for i in self.marker_first(k)]
             if self.reversed[self.support[:, k], k].all():
-                terms[0] = f"start(-1)*{terms[0]}"
+                terms = [f"start(-1)*{term}" for term in terms]
             lines.append(f"{names[factors[k]]} =~ " + " + ".join(terms))
         return "\n".join(lines)
 

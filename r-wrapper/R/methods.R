@@ -259,7 +259,7 @@ lavaan_lines <- function(x, names) {
     away <- if (is.null(x$reversed)) rep(FALSE, length(items)) else x$reversed[x$support[, k], k]
     first <- if (all(away)) 1 else which(!away)[1]
     terms <- names[c(items[first], items[-first])]
-    if (all(away)) terms[1] <- paste0("start(-1)*", terms[1])
+    if (all(away)) terms <- paste0("start(-1)*", terms)
     paste(factors[k], "=~", paste(terms, collapse = " + "))
   }, "")
 }
