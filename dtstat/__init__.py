@@ -9,6 +9,7 @@ DataFrame, an array, the path of a file, or a :class:`DependenceMatrix`.
 from dtstat.api import (
     bartlett_test,
     cfa,
+    compare,
     dependence,
     diagnose,
     efa,
@@ -52,7 +53,6 @@ from dtstat.structure import (
     Candidate,
     Comparison,
     Structure,
-    compare,
     independent_maximal_cliques,
 )
 from dtstat.theory.bounds import Bound, bounds

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from dtstat import checks
+from dtstat.api.given import Given, as_matrix, as_structure, has_unit_diagonal
 from dtstat.api.path import Data, Thresholds, check_children, check_thresholds
 from dtstat.api.presets import with_preset
 from dtstat.data import ItemData, as_frame, as_items, has_names
@@ -40,7 +41,7 @@ def fit(
     refine: bool = False,
     missing: Missing = "pairwise",
     misfit: Literal["estimated", "none"] = "estimated",
-    structure: Structure | None = None,
+    structure: Given | None = None,
     finalists: int = 3,
     preset: Literal["paper", "paper_fast"] | None = None,
     n_obs: int | None = None,
@@ -62,7 +63,8 @@ def fit(
     Parameters
     ----------
     data
-        DataFrame, 2-d array, path of a file, ItemData, or a DependenceMatrix.
+        DataFrame, 2-d array, path of a file, ItemData, or a DependenceMatrix; or a covariance
+        matrix with ``n_obs``, of which the correlations are taken.
     measure
         What is thresholded; see :func:`dtstat.measures`.
     search
@@ -99,8 +101,8 @@ def fit(
         rows count as evidence (Wu & Browne 2015), so that large surveys do not buy a factor for
         every small misfit. "none": the model is exactly true of some structure.
     structure
-        A structure to fit instead of searching for one; its items are picked from the data, its
-        factors keep their names.
+        A structure to fit instead of searching for one (a Structure, a fit, a scoring key or
+        lavaan's syntax); its items are picked from the data, its factors keep their names.
     finalists
         With curves: so many structures, the best by the copula, are fitted with them.
     preset
@@ -112,7 +114,7 @@ def fit(
         averaged, likelihoods are importance-sampled and only ``finalists`` structures get a
         network.
     n_obs
-        Number of rows behind a DependenceMatrix, if it does not know.
+        Number of rows behind a matrix that does not know it.
     seed
         For criteria that hold out rows and for curves: a whole number; None for a fresh one,
         recorded in the result, or that of ``checkpoint``.
@@ -167,7 +169,8 @@ def fit(
       F2: x4 x5 x6
       F3: x7 x8 x9
     """
-    _check_structure(structure, search, refine)
+    structure = _checked_structure(structure, search, refine)
+    data = _with_rows(data, n_obs)
     if isinstance(data, SparseDependence):
         raise InputError(
             "`data` must have all pairs, and only those above a floor were kept. Fit the items of "
@@ -208,21 +211,29 @@ def fit(
     return _fit_items(data, structure, call, work)
 
 
-def _check_structure(structure: object, search: str, refine: bool) -> None:
+def _checked_structure(structure: Given | None, search: str, refine: bool) -> Structure | None:
     checks.choice("search", search, SEARCHES)
     if structure is None:
-        return
-    if not isinstance(structure, Structure):
-        raise InputError(
-            f"`structure` must be a Structure; got {type(structure).__name__}. Make one with "
-            "dtstat.Structure(support, item_names), or fit lavaan's syntax with dtstat.cfa.",
-            "structure",
-        )
+        return None
     if refine:
         raise InputError(
             "`refine` changes a structure, and `structure` gives one. Leave one of them out.",
             "refine",
         )
+    return as_structure(structure, "structure")
+
+
+def _with_rows(data: Data, n_obs: int | None) -> Data:
+    """Take the correlations of a covariance matrix whose rows are known.
+
+    Of a raw matrix of correlations nobody knows which they are, so that it has to be said, to
+    DependenceMatrix.from_matrix.
+    """
+    if n_obs is None:
+        return data
+    matrix: Data = as_matrix(data, n_obs)
+    known = isinstance(matrix, DependenceMatrix) and not isinstance(data, DependenceMatrix)
+    return data if known and has_unit_diagonal(data) else matrix
 
 
 def _check_checkpoint(checkpoint: CheckpointFile, call: FitCall) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
 
 from dtstat import checks
+from dtstat.api.given import Given, as_matrix, as_model, as_moments
 from dtstat.api.path import Data, dependence
 from dtstat.data import ItemData, as_frame, as_items, has_names
 from dtstat.dependence import DependenceMatrix
@@ -16,8 +18,8 @@ from dtstat.estimation.efa.adequacy import KMO, BartlettTest
 from dtstat.estimation.efa.adequacy import bartlett_test as sphericity_test
 from dtstat.estimation.efa.adequacy import kmo as sampling_adequacy
 from dtstat.estimation.sem import plan
-from dtstat.estimation.sem.estimate import fit_moments
 from dtstat.estimation.sem.model import build_model
+from dtstat.estimation.sem.orientation import oriented
 from dtstat.progress import Progress
 from dtstat.results import CFAFit, EFAFit, ParallelAnalysis, SEMCall
 from dtstat.results.efa import fit_efa
@@ -28,13 +30,14 @@ from dtstat.version import __version__
 
 def cfa(
     data: Data,
-    model: str | Structure,
+    model: Given,
     estimator: str = "ml",
     missing: str = "listwise",
     ordered: bool | Iterable[str] | None = None,
     std_lv: bool = False,
     orthogonal: bool = False,
     mean_structure: bool | None = None,
+    n_obs: int | None = None,
 ) -> CFAFit:
     """Fit a confirmatory factor model, or any structural equation model.
 
@@ -45,9 +48,14 @@ def cfa(
     ----------
     data
         DataFrame, 2-d array, path of a file, or ItemData; columns the model does not name are
-        ignored. A DependenceMatrix with ``n_obs`` serves as well, for estimator "ml".
+        ignored. For estimator "ml" a covariance matrix with ``n_obs`` serves as well, and for
+        models that do not depend on the scales of the items a DependenceMatrix of Pearson
+        correlations.
     model
-        Text in lavaan's syntax, or a Structure: every factor measured by its children.
+        Text in lavaan's syntax, in which columns may have the names that R makes of theirs; or a
+        Structure, a result of :func:`dtstat.fit`, or a scoring key (dict from factor to items):
+        every factor measured by its children, pointing where the first of them that is not
+        reversed points.
     estimator
         "ml": maximum likelihood; "mlr": the same estimates with standard errors and tests that
         do not need normal answers; "fiml": as ``missing="fiml"``; "dwls": for ordinal items,
@@ -63,6 +71,8 @@ def cfa(
         Whether factors, and what regressions leave of them, are uncorrelated.
     mean_structure
         Whether to estimate intercepts; by default only when rows have gaps.
+    n_obs
+        Number of rows behind a covariance matrix.
 
     Returns
     -------
@@ -99,22 +109,27 @@ def cfa(
     wanted = plan.wanted_ordered(ordered)
     method, gaps = plan.chosen_estimator(estimator, missing, bool(wanted))
     means = _mean_structure(mean_structure, gaps)
-    names = list(data.names) if isinstance(data, DependenceMatrix) else None
-    frame = pd.DataFrame() if names is not None else _sem_columns(data)
-    names = names if names is not None else [str(column) for column in frame.columns]
+    data = as_frame(data) if isinstance(data, str | os.PathLike) else data
+    given = as_moments(data, n_obs)
+    frame = pd.DataFrame() if given is not None else _sem_columns(data)
+    names = list(map(str, frame.columns)) if given is None else list(given.names)
     fixed = checks.flag("std_lv", std_lv, "True fixes the variances of the factors.")
     apart = checks.flag("orthogonal", orthogonal, "True keeps factors uncorrelated.")
-    built = build_model(model, names, means, fixed, apart)
+    wished = as_model(model)
+    built = build_model(wished, names, means, fixed, apart)
     ordinal = plan.ordered_items(method, wanted, built.observed)
     single = plan.warn_of_single_items(built)
-    if isinstance(data, DependenceMatrix):
-        estimate = fit_moments(built, *plan.moments(data, built, method))
+    if given is not None:
+        matrix = data if isinstance(data, DependenceMatrix) else None
+        estimate = plan.fit_given(built, given, matrix, method)
     else:
-        given = as_items(_chosen(frame, names, built.observed))
-        estimate = plan.fit_items(built, given, method, gaps, ordinal)
+        items = as_items(_chosen(frame, names, built.observed))
+        estimate = plan.fit_items(built, items, method, gaps, ordinal)
+    if isinstance(wished, Structure) and fixed:
+        estimate = oriented(estimate, wished)
     call = SEMCall(
         version=__version__,
-        model=model.to_lavaan() if isinstance(model, Structure) else model,
+        model=wished.to_lavaan() if isinstance(wished, Structure) else wished,
         estimator=method,
         missing="fiml" if gaps else "listwise",
         ordered=ordinal,
@@ -127,13 +142,14 @@ def cfa(
 
 def sem(
     data: Data,
-    model: str | Structure,
+    model: Given,
     estimator: str = "ml",
     missing: str = "listwise",
     ordered: bool | Iterable[str] | None = None,
     std_lv: bool = False,
     orthogonal: bool = False,
     mean_structure: bool | None = None,
+    n_obs: int | None = None,
 ) -> CFAFit:
     """Fit a structural equation model: the same function as :func:`dtstat.cfa`.
 
@@ -145,7 +161,7 @@ def sem(
     >>> round(float(fit.r_squared["dem60"]), 3)
     0.212
     """
-    return cfa(data, model, estimator, missing, ordered, std_lv, orthogonal, mean_structure)
+    return cfa(data, model, estimator, missing, ordered, std_lv, orthogonal, mean_structure, n_obs)
 
 
 def efa(
@@ -161,7 +177,8 @@ def efa(
     ----------
     data
         DataFrame, 2-d array, path of a file or ItemData (Pearson correlations are taken, on the
-        rows each pair has in common), or a DependenceMatrix.
+        rows each pair has in common), a DependenceMatrix, or a covariance or correlation matrix
+        with ``n_obs``.
     n_factors
         Number of factors.
     rotation
@@ -169,7 +186,8 @@ def efa(
     method
         "minres" or "ml".
     n_obs
-        Number of rows behind a matrix that does not know it; tests and RMSEA need it.
+        Number of rows behind a matrix; of a DependenceMatrix that does not know it, it may be left
+        out, but tests and RMSEA need it.
 
     Returns
     -------
@@ -182,7 +200,8 @@ def efa(
     >>> fit.to_structure(cutoff=0.3).n_factors
     3
     """
-    given = data if isinstance(data, DependenceMatrix) else as_items(data)
+    given = as_matrix(data, n_obs)
+    given = given if isinstance(given, DependenceMatrix) else as_items(given)
     return fit_efa(given, n_factors, method, rotation, n_obs)
 
 
@@ -221,7 +240,8 @@ def parallel_analysis(
     >>> dt.parallel_analysis(dt.load_dataset("holzinger_swineford_9"), seed=1).n_factors
     3
     """
-    given = data if isinstance(data, DependenceMatrix) else as_items(data)
+    given = as_matrix(data, n_obs)
+    given = given if isinstance(given, DependenceMatrix) else as_items(given)
     return run_parallel_analysis(given, n_obs, n_iter, quantile, seed, progress)
 
 

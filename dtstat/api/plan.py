@@ -10,6 +10,7 @@ import pandas as pd
 
 from dtstat import checks
 from dtstat.api.fit import picked
+from dtstat.api.given import Given, as_structure
 from dtstat.api.path import Data, dependence
 from dtstat.dependence import DependenceMatrix
 from dtstat.dependence.registry import find_measure
@@ -20,7 +21,6 @@ from dtstat.results.fit_call import FitCall
 from dtstat.results.trust.survey_plan import SurveyPlan
 from dtstat.results.trust.survey_simulation import events
 from dtstat.simulation.seeds import Seed, seed_number
-from dtstat.structure import Structure
 from dtstat.theory.margin import Margin, structure_margin
 from dtstat.theory.recovery import RecoveryCurve, rows_for_recovery
 from dtstat.theory.survey import SurveyDesign, survey_design
@@ -32,7 +32,7 @@ _CAUTIOUS = 0.5  # of the normal approximation, which is a bound
 
 
 def margin(
-    data: Data | SurveyDesign, structure: Structure | None = None, measure: str = "kendall"
+    data: Data | SurveyDesign, structure: Given | None = None, measure: str = "kendall"
 ) -> Margin:
     """Measure how far a structure can be read off dependence by thresholds (Definition 4).
 
@@ -79,12 +79,12 @@ between factors
         if structure is not None:
             raise InputError("`structure` is part of a SurveyDesign; leave it out.", "structure")
         return data.margin(measure)
-    if not isinstance(structure, Structure):
+    if structure is None:
         raise InputError(
-            "`structure` must be a Structure: whose margin is wanted? Make one with "
-            "dtstat.Structure or Structure.from_keys, or take fit.structure.",
+            "`structure` must be given: whose margin is wanted? Give a Structure, or a fit.",
             "structure",
         )
+    structure = as_structure(structure, "structure")
     if isinstance(data, DependenceMatrix):
         matrix = data.select(structure.item_names)
     else:

@@ -39,6 +39,10 @@ def cfa(
     orthogonal: Annotated[
         bool, typer.Option("--orthogonal", help="Keep factors uncorrelated.")
     ] = False,
+    n_obs: Annotated[
+        int | None,
+        typer.Option(help="FILE is a covariance matrix: number of people it was computed from."),
+    ] = None,
     factor_table: Annotated[
         bool, typer.Option("--factor-table", help="Print the sorted loadings instead.")
     ] = False,
@@ -66,6 +70,7 @@ def cfa(
         ordered=options.split_names(ordered) if ordered not in (None, "all") else ordered == "all",
         std_lv=std_lv,
         orthogonal=orthogonal,
+        n_obs=n_obs,
     )
     typer.echo(repr(fit.factor_table() if factor_table else fit.summary()))
     if csv is not None:

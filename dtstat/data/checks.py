@@ -120,12 +120,29 @@ def check_finite(values: NDArray[np.float64], names: Sequence[str]) -> None:
         )
 
 
-def check_not_correlations(values: NDArray[np.float64]) -> None:
-    """Refuse a correlation matrix where answers are expected."""
+def is_symmetric_matrix(values: NDArray[np.float64]) -> bool:
+    """Whether a table can only be a matrix of items by items: p × p with p > 2, and symmetric.
+
+    No answers of people look so, and all covariance and correlation matrices do.
+    """
     n, p = values.shape
-    if n == p and p > 2 and (np.diag(values) == 1).all() and np.allclose(values, values.T):
-        raise InputError(
-            f"the data must be answers, people in rows; got a symmetric {p} × {p} matrix with ones "
-            "on its diagonal. For correlations use DependenceMatrix.from_matrix(matrix, n_obs).",
-            argument="data",
-        )
+    if n != p or p < 3 or not np.isfinite(values).all():
+        return False
+    half = values / 2  # differences of the largest numbers stay numbers
+    sd = np.sqrt(np.abs(np.diag(half)))
+    rounding = 1e-6 * np.maximum(np.abs(half), np.abs(half.T)) + 1e-9 * np.outer(sd, sd)
+    return bool((np.abs(half - half.T) <= rounding).all())
+
+
+def check_not_moments(values: NDArray[np.float64]) -> None:
+    """Refuse a correlation or covariance matrix where answers are expected."""
+    if not is_symmetric_matrix(values):
+        return
+    p = len(values)
+    unit = (np.diag(values) == 1).all()
+    what = " with ones on its diagonal" if unit else ", such as covariances"
+    raise InputError(
+        f"the data must be answers, people in rows; got a symmetric {p} × {p} matrix{what}. For "
+        f"{'correlations' if unit else 'them'} use DependenceMatrix.from_matrix(matrix, n_obs).",
+        argument="data",
+    )

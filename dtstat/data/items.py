@@ -14,7 +14,7 @@ from dtstat import checks
 from dtstat.data.checks import (
     check_finite,
     check_names,
-    check_not_correlations,
+    check_not_moments,
     check_shape,
     check_variation,
     items_phrase,
@@ -188,7 +188,7 @@ def as_items(data: Any, kinds: Kinds = None) -> ItemData:
     values = _without_r_missing(values, names)
     check_finite(values, names)
     check_variation(values, names)
-    check_not_correlations(values)
+    check_not_moments(values)
     items = _with_kinds(_with_levels(values, names, detect_kinds(values, ordered)), kinds)
     _warn_of_counters(items)
     return items

@@ -12,7 +12,7 @@ import pandas as pd
 from dtstat import checks
 from dtstat.arrays import FloatArray, IntArray
 from dtstat.data.checks import check_writable_names
-from dtstat.errors import InputError, nearest
+from dtstat.errors import DataWarning, InputError, nearest, warn
 
 _ROUNDING = 1e-6  # asymmetry, and excess over 1, that printed or computed matrices may have
 
@@ -64,7 +64,8 @@ class DependenceMatrix:
         Parameters
         ----------
         matrix
-            (p, p) symmetric, entries in [-1, 1]; or one triangle of it, the other zero or NaN.
+            (p, p) symmetric, entries in [-1, 1]; or one triangle of it, the other zero or NaN. Of
+            a covariance matrix the correlations are taken.
         n_obs
             Number of rows it was computed from, if known. Some criteria need it.
         measure
@@ -78,6 +79,11 @@ class DependenceMatrix:
             If the matrix is not square, not symmetric, has missing entries or entries outside
             [-1, 1].
 
+        Warns
+        -----
+        DataWarning
+            If the diagonal is taken for variances, but may be communalities.
+
         Examples
         --------
         >>> DependenceMatrix.from_matrix([[1, 0, 0], [0.6, 1, 0], [0.5, 0.4, 1]], n_obs=200)
@@ -87,10 +93,12 @@ class DependenceMatrix:
             names = [str(column) for column in matrix.columns]
         R = _square(matrix)
         named = _item_names(names, len(R))
-        R = _symmetric(_both_triangles(R), named)
-        _check_entries(R, named)
         if not isinstance(measure, str):
             raise checks.refusal("measure", "a name", measure, "Any will do.")
+        R = _symmetric(_both_triangles(R), named)
+        if measure == "pearson":
+            R = _correlations(R)
+        _check_entries(R, named)
         return cls(R, named, str(measure), _rows(n_obs))
 
     @property
@@ -193,14 +201,34 @@ def _symmetric(R: FloatArray, names: Sequence[str]) -> FloatArray:
     return R / 2 + R.T / 2
 
 
+def _correlations(S: FloatArray) -> FloatArray:
+    """Correlations of a covariance matrix; any other matrix as it is."""
+    variances = np.diag(S)
+    if not (np.isfinite(variances) & (variances > 0)).all() or _is_unit(variances):
+        return S
+    if (variances <= 1).all():  # variances of yes or no are at most 1/4
+        warn(
+            "The diagonal of `matrix` was taken for variances, and the rest for covariances. If it "
+            "holds communalities, put ones there.",
+            DataWarning,
+            stacklevel=3,
+        )
+    sd = np.sqrt(variances)
+    R: FloatArray = S / sd / sd[:, None]
+    return R
+
+
+def _is_unit(diagonal: FloatArray) -> bool:
+    return bool((np.abs(diagonal - 1) <= _ROUNDING).all())
+
+
 def _check_entries(R: FloatArray, names: Sequence[str]) -> None:
     """Check the entries; set the diagonal to 1 and take rounding off the rest, in place."""
     diagonal = np.diag(R)
     if (np.abs(diagonal[~np.isnan(diagonal)] - 1) > _ROUNDING).any() and diagonal.any():
         raise InputError(
-            "`matrix` must have ones on its diagonal; this looks like a covariance matrix, "
-            "or one with communalities there. "
-            "Divide by the standard deviations first.",
+            "`matrix` must have ones on its diagonal, or variances if it holds covariances "
+            "(measure='pearson'); got other values there.",
             "matrix",
         )
     np.fill_diagonal(R, 1.0)

@@ -26,7 +26,7 @@ from dtstat.results import sem_frames as frames
 from dtstat.results.drawing import draw
 from dtstat.results.rows import rows_to_score, with_scores
 from dtstat.results.sem_drawers import CFA_KINDS
-from dtstat.results.sem_summary import model_summary
+from dtstat.results.sem_summary import headline, headline_text, model_summary, test_name
 from dtstat.results.serialize import register, save
 from dtstat.structure import Structure
 
@@ -159,8 +159,8 @@ class CFAFit:
 
     @property
     def structure(self) -> Structure:
-        """Which items measure which factors."""
-        return frames.measurement_structure(self.estimate.model)
+        """Which items measure which factors, and which of them load negatively."""
+        return frames.measurement_structure(self.estimate)
 
     def residuals(self, kind: Literal["cor", "raw"] = "cor") -> pd.DataFrame:
         """Show what the model leaves unexplained: observed less implied.
@@ -327,19 +327,26 @@ class CFAFit:
         return table.rename(columns=renamed)[columns]
 
     def glance(self) -> pd.DataFrame:
-        """One row about the whole fit, with the column names of R's broom."""
+        """One row about the whole fit, with the column names of R's broom.
+
+        ``test`` says which statistic chisq is: "standard", or one that is scaled
+        ("yuan.bentler.mplus" for mlr, "scaled.shifted" for dwls); cfi, tli and rmsea go with it.
+        All of them are in ``fit_measures``, the scaled ones with ".scaled" behind their names.
+        """
         m, nan = self.fit_measures, float("nan")
-        estimate = self.estimate
+        estimate, shown = self.estimate, headline(self.fit_measures)
         return pd.DataFrame(
             {
                 "agfi": m.get("agfi", nan),
                 "AIC": m.get("aic", nan),
                 "BIC": m.get("bic", nan),
-                **{name: m[name] for name in ("cfi", "chisq")},
+                **{name: shown[name] for name in ("cfi", "chisq")},
                 "npar": int(m["npar"]),
-                "rmsea": m["rmsea"],
-                "rmsea.conf.high": m["rmsea.ci.upper"],
-                **{name: m[name] for name in ("srmr", "tli")},
+                "rmsea": shown["rmsea"],
+                "rmsea.conf.high": shown["rmsea.ci.upper"],
+                "srmr": m["srmr"],
+                "tli": shown["tli"],
+                "test": test_name(estimate),
                 "converged": estimate.converged,
                 "estimator": self.call.estimator.upper(),
                 "ngroups": 1,
@@ -374,10 +381,10 @@ class CFAFit:
         save(self, path)
 
     def __repr__(self) -> str:
-        m, model = self.fit_measures, self.estimate.model
+        model, source = self.estimate.model, self.estimate.source
         plural = "" if len(model.latent) == 1 else "s"
+        rows = f"{self.n_obs} rows" if source == "rows" else f"{source} of {self.n_obs} rows"
         return (
-            f"CFAFit: {len(model.latent)} factor{plural}, {len(model.observed)} items, "
-            f"{self.n_obs} rows, {self.call.estimator}; chisq({m['df']:g}) = {m['chisq']:.3f}, "
-            f"CFI {m['cfi']:.3f}, RMSEA {m['rmsea']:.3f}"
+            f"CFAFit: {len(model.latent)} factor{plural}, {len(model.observed)} items, {rows}, "
+            f"{self.call.estimator}; {headline_text(self.estimate)}"
         )

@@ -124,8 +124,9 @@ class DTFit(FitPictures):
 
     @property
     def structure(self) -> Structure:
-        """Which items are children of which factors."""
-        return Structure(self.support, self.item_names, self.factor_names)
+        """Which items are children of which factors, and which of them load negatively."""
+        negative = self.support & (frames.standardised(self)[0] < 0)
+        return Structure(self.support, self.item_names, self.factor_names, negative)
 
     @cached_property
     def path(self) -> SolutionPath:
@@ -322,11 +323,7 @@ class DTFit(FitPictures):
 
     def to_keys(self) -> dict[str, list[str]]:
         """Scoring key as psych takes it; items with negative loadings have a minus."""
-        names, L = self.item_names, self.loadings.to_numpy()
-        return {
-            factor: [("-" if L[i, k] < 0 else "") + names[i] for i in np.flatnonzero(L[:, k])]
-            for k, factor in enumerate(self.factor_names)
-        }
+        return self.structure.to_keys()
 
     def second_level(self, min_children: int = 2, **options: Any) -> DTFit:
         """Dependence thresholding on the factors found: domains above facets.

@@ -12,6 +12,7 @@ from dtstat.estimation.sem.estimate import SEMEstimate
 from dtstat.estimation.sem.model import Model, Parameter
 from dtstat.estimation.sem.standardized import standardized, standardized_table
 from dtstat.structure import Structure
+from dtstat.structure.names import legend, r_names
 
 _QUANTILE = 1.959963984540054  # of the normal distribution, for intervals of 95 %
 
@@ -110,39 +111,46 @@ def square_frame(values: FloatArray, names: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(values, index=list(names), columns=list(names))
 
 
-def measurement_structure(model: Model) -> Structure:
-    """Which items the model measures which factors with."""
+def measurement_structure(estimate: SEMEstimate) -> Structure:
+    """Which items measure which factors, and which of them load negatively."""
+    loadings = loading_frame(estimate).to_numpy()
+    model = estimate.model
     keys: dict[str, list[str]] = {}
     for row in model.parameters:
         if row.op == "=~" and row.rhs in model.observed:
             keys.setdefault(row.lhs, []).append(row.rhs)
     measured = {item for items in keys.values() for item in items}
-    return Structure.from_keys(keys, [name for name in model.observed if name in measured])
+    plain = Structure.from_keys(keys, [name for name in model.observed if name in measured])
+    negative = plain.support & (loadings < 0)
+    return Structure(plain.support, plain.item_names, plain.factor_names, negative)
 
 
 def measurement_text(model: Model) -> str:
     """Measurement part in lavaan syntax: loadings, and variances of factors that are fixed."""
     labels = {row.free: row.label for row in model.parameters if row.free and row.label}
+    known = (*model.observed, *model.latent)
+    names = dict(zip(known, r_names(known), strict=True))
     lines: dict[str, list[str]] = {}
     for row in model.parameters:
         if row.op == "=~":
             terms = lines.setdefault(row.lhs, [])
-            terms.append(_term(row, labels.get(row.free, ""), first=not terms))
-    loadings = [f"{factor} =~ {' + '.join(terms)}" for factor, terms in lines.items()]
+            terms.append(_term(row, names[row.rhs], labels.get(row.free, ""), first=not terms))
+    loadings = [f"{names[factor]} =~ {' + '.join(terms)}" for factor, terms in lines.items()]
     variances = [
-        f"{row.lhs} ~~ {_value(row)}*{row.lhs}"
+        f"{names[row.lhs]} ~~ {_value(row)}*{names[row.lhs]}"
         for row in model.parameters
         if row.op == "~~" and row.lhs == row.rhs and row.lhs in model.latent and not row.free
     ]
-    return "\n".join([*loadings, *variances])
+    said = legend({spelling: name for name, spelling in names.items()})
+    return "\n".join([*said, *loadings, *variances])
 
 
-def _term(row: Parameter, label: str, first: bool) -> str:
+def _term(row: Parameter, name: str, label: str, first: bool) -> str:
     if label:
-        return f"{label}*{row.rhs}"
+        return f"{label}*{name}"
     if row.free:
-        return f"NA*{row.rhs}" if first else row.rhs
-    return row.rhs if first and row.value == 1 else f"{_value(row)}*{row.rhs}"
+        return f"NA*{name}" if first else name
+    return name if first and row.value == 1 else f"{_value(row)}*{name}"
 
 
 def _value(row: Parameter) -> str:

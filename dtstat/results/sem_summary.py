@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -16,6 +16,15 @@ from dtstat.results.sem_frames import explained, parameter_frame
 _CORRECTIONS = {
     "mlr": "  Yuan-Bentler correction (Mplus variant)",
     "dwls": "  simple second-order correction",
+}
+_TESTS = {"mlr": "yuan.bentler.mplus", "dwls": "scaled.shifted"}  # lavaan's names
+_SOURCES = {
+    "covariances": "Data: a covariance matrix. Tests and standard errors assume normal answers.",
+    "correlations": (
+        "Data: Pearson correlations, analyzed as covariances of standardized items. Tests and "
+        "the standardized solution assume normal answers; standard errors of unstandardized "
+        "estimates take the standard deviations of the items as known."
+    ),
 }
 _INFERENCE: dict[str, list[Row]] = {
     "ml": [
@@ -65,8 +74,34 @@ def model_summary(
         parts.append(tables.r_square_table(r_squared))
     if indices is not None:
         parts.append(tables.modification_table(indices))
-    status = f"dtstat {version} ended normally after {estimate.iterations} iterations"
-    return Summary((status, *(f"Warning: {warning}" for warning in warnings)), tuple(parts))
+    head = [f"dtstat {version} ended normally after {estimate.iterations} iterations"]
+    if estimate.robust:
+        head.append(headline_text(estimate))
+    if estimate.source in _SOURCES:
+        head.append(_SOURCES[estimate.source])
+    return Summary((*head, *(f"Warning: {warning}" for warning in warnings)), tuple(parts))
+
+
+def test_name(estimate: SEMEstimate) -> str:
+    """Name of the test statistic that is reported first, as lavaan calls it."""
+    return _TESTS[estimate.estimator] if estimate.robust else "standard"
+
+
+def headline(measures: Mapping[str, float]) -> dict[str, float]:
+    """Test and fit indices to report first: scaled ones where the estimator has them."""
+    names = ("chisq", "df", "pvalue", "cfi", "tli", "rmsea", "rmsea.ci.lower", "rmsea.ci.upper")
+    return {name: measures.get(f"{name}.scaled", measures[name]) for name in names}
+
+
+def headline_text(estimate: SEMEstimate) -> str:
+    """Test and fit indices in one line, which says if they are scaled."""
+    m = headline(fit_measures(estimate))
+    scaled = "scaled " if estimate.robust else ""
+    test = f" ({test_name(estimate)})" if estimate.robust else ""
+    return (
+        f"{scaled}chisq({m['df']:g}) = {m['chisq']:.3f}{test}, {scaled}CFI {m['cfi']:.3f}, "
+        f"{scaled}RMSEA {m['rmsea']:.3f}"
+    )
 
 
 def _method_rows(estimate: SEMEstimate) -> list[Row]:

@@ -69,13 +69,6 @@ def compare(estimated: Structure, truth: Structure) -> Comparison:
     """
     from scipy.optimize import linear_sum_assignment
 
-    for argument, value in (("estimated", estimated), ("truth", truth)):
-        if not isinstance(value, Structure):
-            raise InputError(
-                f"`{argument}` must be a Structure; got {type(value).__name__}. "
-                "Build one from a scoring key with Structure.from_keys.",
-                argument,
-            )
     A, B = _same_items(estimated, truth), truth.support
     overlap = A.astype(int).T @ B.astype(int)
     rows, columns = linear_sum_assignment(overlap, maximize=True)

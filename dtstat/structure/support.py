@@ -15,14 +15,7 @@ from dtstat import checks
 from dtstat.arrays import BoolArray
 from dtstat.data.checks import check_writable_names
 from dtstat.errors import InputError, nearest, shown
-
-_R_WORDS = frozenset(
-    {
-        *("if", "else", "repeat", "while", "function", "for", "next", "break", "in"),
-        *("TRUE", "FALSE", "NULL", "Inf", "NaN"),
-        *("NA", "NA_integer_", "NA_real_", "NA_character_", "NA_complex_"),
-    }
-)
+from dtstat.structure.names import distinct_names, legend, r_names
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -30,7 +23,7 @@ class Structure:
     """Which items load on which factors: the paper's Jacobian support A (Definition 1).
 
     Factors have no order and no given names, so two structures are equal when they have the same
-    items and the same child sets.
+    items and the same child sets. Which way a factor points (``reversed``) does not count either.
 
     Parameters
     ----------
@@ -40,6 +33,9 @@ class Structure:
         p names; those of a DataFrame, or "x1", "x2", ... if omitted.
     factor_names
         d names; those of a DataFrame, or "F1", "F2", ... if omitted.
+    reversed
+        (p, d) array of booleans: the items that load negatively. It says which way a factor points,
+        and travels into keys, lavaan's syntax and models; none if omitted.
 
     Examples
     --------
@@ -53,12 +49,14 @@ class Structure:
     support: BoolArray
     item_names: tuple[str, ...]
     factor_names: tuple[str, ...]
+    reversed: BoolArray
 
     def __init__(
         self,
         support: npt.ArrayLike | pd.DataFrame,
         item_names: Sequence[str] | None = None,
         factor_names: Sequence[str] | None = None,
+        reversed: npt.ArrayLike | pd.DataFrame | None = None,
     ) -> None:
         if isinstance(support, pd.DataFrame):
             item_names = list(map(str, support.index)) if item_names is None else item_names
@@ -68,6 +66,7 @@ class Structure:
         object.__setattr__(self, "support", A)
         object.__setattr__(self, "item_names", _names(item_names, p, "item_names", "x"))
         object.__setattr__(self, "factor_names", _names(factor_names, d, "factor_names", "F"))
+        object.__setattr__(self, "reversed", _checked_signs(reversed, A))
 
     @classmethod
     def from_keys(
@@ -75,30 +74,33 @@ class Structure:
     ) -> Structure:
         """Build from a scoring key: factor name → its items, as psych writes it.
 
-        A leading minus (a reverse-keyed item) is dropped. Items are those of ``item_names`` or,
+        A leading minus marks an item that loads negatively. Items are those of ``item_names`` or,
         without it, those of the key in order of appearance.
         """
         if not isinstance(keys, Mapping):
             raise checks.refusal("keys", "a dict from factor to items", keys, "As to_keys() gives.")
         advice = "Give a list of items for every factor."
-        lists = {k: checks.texts("keys", v, advice) for k, v in keys.items()}
-        sets = {k: [item.removeprefix("-") for item in v] for k, v in lists.items()}
+        sets = {k: checks.texts("keys", v, advice) for k, v in keys.items()}
         if item_names is None:
-            item_names = list(dict.fromkeys(name for names in sets.values() for name in names))
+            every = (name.removeprefix("-") for names in sets.values() for name in names)
+            item_names = list(dict.fromkeys(every))
         letters = list(item_names) if isinstance(item_names, str) else item_names
         items = checks.texts("item_names", letters, "Give a name for every item.")
         position = {name: i for i, name in enumerate(items)}
         A = np.zeros((len(items), len(sets)), dtype=bool)
+        negative = A.copy()
         for k, names in enumerate(sets.values()):
             for name in names:
-                if name not in position:
+                item = name if name in position else name.removeprefix("-")
+                if item not in position:
                     raise InputError(
-                        f"`keys` names the item '{name}', which is not among the items. "
-                        + nearest(name, items),
+                        f"`keys` names the item '{item}', which is not among the items. "
+                        + nearest(item, items),
                         "keys",
                     )
-                A[position[name], k] = True
-        return cls(A, items, list(sets))
+                A[position[item], k] = True
+                negative[position[item], k] = item != name
+        return cls(A, items, list(sets), negative)
 
     @property
     def n_items(self) -> int:
@@ -163,7 +165,8 @@ class Structure:
             )
         rows = [upper.item_names.index(name) for name in self.factor_names]
         A = self.support.astype(int) @ upper.support[rows].astype(int) > 0
-        return Structure(A, self.item_names, upper.factor_names)
+        negative = A & (self._signs @ upper._signs[rows] < 0)
+        return Structure(A, self.item_names, upper.factor_names, negative)
 
     def to_frame(self) -> pd.DataFrame:
         """Items by factors, 1 where the item is a child."""
@@ -172,26 +175,49 @@ class Structure:
         )
 
     def to_keys(self) -> dict[str, list[str]]:
-        """Scoring key: factor name → list of its items, as psych's keys lists."""
-        return {name: list(self.children(k)) for k, name in enumerate(self.factor_names)}
+        """Scoring key as psych's: factor name → its items, negative ones with a minus."""
+        return {
+            name: [
+                "-" * bool(self.reversed[i, k]) + self.item_names[i]
+                for i in np.flatnonzero(self.support[:, k])
+            ]
+            for k, name in enumerate(self.factor_names)
+        }
 
     def to_lavaan(self) -> str:
         """Measurement model in lavaan syntax, one line per factor.
 
-        Names that R would not accept are changed the way R's ``make.names`` changes them.
+        The first item of a line is what lavaan takes as the marker, so it is one that loads
+        positively: the factor then points the same way here and there. If all load negatively, the
+        marker is -1, and so are the starting values of the others.
 
-        Raises
-        ------
-        InputError
-            If two items, two factors, or an item and a factor then have the same name.
+        Names that R would not accept are changed the way R's ``make.names(unique = TRUE)`` changes
+        them, and a factor with the name of an item gets a number; comments say which name stands
+        for what, and :func:`dtstat.cfa` reads them.
         """
-        in_r = _r_names(*self.item_names, *self.factor_names)
-        items, factors = in_r[: self.n_items], in_r[self.n_items :]
-        lines = (
-            f"{factor} =~ " + " + ".join(items[i] for i in np.flatnonzero(self.support[:, k]))
-            for k, factor in enumerate(factors)
-        )
+        items, d = list(self.item_names), self.n_factors
+        factors = distinct_names([*items, *self.factor_names])[self.n_items :]
+        names = dict(zip([*items, *factors], r_names([*items, *factors]), strict=True))
+        used = [*(items[i] for i in np.flatnonzero(self.support.any(axis=1))), *factors]
+        lines = legend({names[name]: name for name in used})
+        for k in range(d):
+            terms = [names[items[i]] for i in self.marker_first(k)]
+            if self.reversed[self.support[:, k], k].all():
+                terms = [f"start(-1)*{term}" for term in terms]
+            lines.append(f"{names[factors[k]]} =~ " + " + ".join(terms))
         return "\n".join(lines)
+
+    def marker_first(self, k: int) -> list[int]:
+        """Positions of the items of the k-th factor, the first that loads positively in front."""
+        children = np.flatnonzero(self.support[:, k])
+        positive = children[~self.reversed[children, k]]
+        first = int(positive[0]) if positive.size else int(children[0])
+        return [first, *(int(i) for i in children if i != first)]
+
+    @property
+    def _signs(self) -> npt.NDArray[np.int64]:
+        """(p, d) 1, -1 where an item loads negatively, 0 where it does not load."""
+        return self.support.astype(np.int64) - 2 * self.reversed.astype(np.int64)
 
     @property
     def _is_unique(self) -> BoolArray:
@@ -252,6 +278,24 @@ def _checked_support(support: npt.ArrayLike) -> BoolArray:
     return A
 
 
+def _checked_signs(negative: npt.ArrayLike | None, A: BoolArray) -> BoolArray:
+    try:
+        N = np.zeros(A.shape) if negative is None else np.asarray(np.ma.filled(negative, 0))
+    except (TypeError, ValueError):
+        N = np.zeros(0)
+    if N.shape != A.shape or (N.dtype != bool and not np.isin(N, (0, 1)).all()):
+        raise InputError(
+            "`reversed` must be true or false (1 or 0) for every entry of `support`; leave it out "
+            "if no item loads negatively.",
+            "reversed",
+        )
+    signs: BoolArray = N.astype(bool)
+    if (signs & ~A).any():
+        raise InputError("`reversed` marks an item of a factor that `support` lacks.", "reversed")
+    signs.setflags(write=False)
+    return signs
+
+
 def _names(names: Sequence[str] | None, count: int, argument: str, stem: str) -> tuple[str, ...]:
     if names is None:
         return tuple(f"{stem}{i + 1}" for i in range(count))
@@ -279,23 +323,3 @@ def _index(which: int | str, names: tuple[str, ...], what: str) -> int:
             what,
         )
     return int(which)
-
-
-def _r_names(*names: str) -> list[str]:
-    seen: dict[str, str] = {}
-    for name in names:
-        r = _r_name(name)
-        if r in seen:
-            raise InputError(
-                f"'{seen[r]}' and '{name}' would both be called '{r}' in lavaan. Rename one: pass "
-                "other `item_names` or `factor_names` to Structure."
-            )
-        seen[r] = name
-    return list(seen)
-
-
-def _r_name(name: str) -> str:
-    starts_well = name[:1].isalpha() or (name[:1] == "." and not name[1:2].isdecimal())
-    r = name if starts_well else "X" + name
-    r = "".join(c if c.isalpha() or c.isdecimal() or c in "._" else "." for c in r)
-    return r + "." if r in _R_WORDS else r

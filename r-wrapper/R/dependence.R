@@ -43,7 +43,7 @@ dt_dependence <- function(x, measure = "spearman", missing = "pairwise", n_jobs 
 #' [dt_efa()], [dt_margin()].
 #'
 #' @param x Symmetric matrix of numbers between -1 and 1; or one triangle of it, the other zero or
-#'   `NA`.
+#'   `NA`. Of a covariance matrix the correlations are taken.
 #' @param n_obs Number of people it was computed from, if known. Some criteria need it.
 #' @param measure What the numbers are; any name.
 #' @param names Names of the items; by default the column names of `x`, else x1, x2 and so on.
@@ -51,7 +51,7 @@ dt_dependence <- function(x, measure = "spearman", missing = "pairwise", n_jobs 
 #' @export
 #' @examples
 #' if (dt_available()) {
-#'   ability <- dt_dependence_matrix(stats::cov2cor(ability.cov$cov), n_obs = ability.cov$n.obs)
+#'   ability <- dt_dependence_matrix(ability.cov$cov, n_obs = ability.cov$n.obs)
 #'   dt_efa(ability, n_factors = 2)$loadings
 #' }
 dt_dependence_matrix <- function(x, n_obs = NULL, measure = "pearson", names = NULL) {

@@ -5,7 +5,8 @@
 #' be factors. Structures made of them are fitted, and one is chosen.
 #'
 #' @param x Answers (data frame or matrix, people in rows), a matrix of dependence made by
-#'   [dt_dependence()] or [dt_dependence_matrix()], or a formula such as `~ A1 + A2 + A3`.
+#'   [dt_dependence()] or [dt_dependence_matrix()], a covariance or correlation matrix, or a formula
+#'   such as `~ A1 + A2 + A3`.
 #' @param measure What is thresholded; see [dt_measures()].
 #' @param search "barcode": every factor at its own threshold; "threshold": one for all;
 #'   "sequential": as "barcode", then factors that show only when others are explained, because all
@@ -28,7 +29,7 @@
 #'   that are held still at first and then damped, a limit of the sampler's tuning, a new start if it
 #'   freezes, and a last fit to all rows. "paper_fast": the same with shortcuts, and factors of two
 #'   items or more.
-#' @param n_obs Number of people behind a matrix of dependence; `n.obs` is accepted.
+#' @param n_obs Number of people behind a matrix; `n.obs` is accepted.
 #' @param seed Whole number, for curves and criteria that leave people out.
 #' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
@@ -55,8 +56,9 @@ dt_fit.default <- function(x, measure = "spearman", search = "barcode", threshol
                            n_obs = NULL, seed = NULL, n_jobs = NULL, progress = interactive(),
                            checkpoint = NULL, ...) {
   n_obs <- psych_n_obs(n_obs, list(...))
-  if (is_correlations(x)) {
-    x <- dt_dependence_matrix(x, n_obs, if (missing(measure)) "pearson" else measure)
+  if (is_moments(x)) {
+    held <- if (missing(measure)) "pearson" else measure
+    x <- dt_dependence_matrix(as.matrix(x), n_obs, held)
   }
   if (!is.null(structure)) structure <- dt_structure(structure)
   call <- match.call()
@@ -83,10 +85,13 @@ dt_fit.formula <- function(x, data, ...) {
 # "~" is the home folder in R, and a name like any other in Python.
 file_path <- function(x) if (is.character(x)) path.expand(x) else x
 
-# psych's users give a correlation matrix where others give data.
-is_correlations <- function(x) {
-  is.matrix(x) && is.numeric(x) && nrow(x) == ncol(x) && nrow(x) > 1 && !anyNA(x) &&
-    isSymmetric(unname(x), tol = 1e-8) && all(abs(diag(x) - 1) < 1e-8)
+# psych's users give a correlation or covariance matrix where others give data; no answers of people
+# are symmetric.
+is_moments <- function(x) {
+  if (is.data.frame(x) && all(vapply(x, is.numeric, NA))) x <- as.matrix(x)
+  if (!is.matrix(x) || !is.numeric(x) || nrow(x) != ncol(x) || nrow(x) < 2 || anyNA(x)) return(FALSE)
+  unit <- all(abs(diag(x) - 1) < 1e-8)
+  isSymmetric(unname(x), tol = 1e-8) && (unit || (nrow(x) > 2 && all(diag(x) > 0)))
 }
 
 items_of <- function(formula, data) {

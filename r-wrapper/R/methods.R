@@ -205,23 +205,74 @@ augment.dt_fit <- function(x, data, ...) {
 #' `as_lavaan()` writes the measurement model in lavaan's syntax, `as_keys()` a scoring key as psych
 #' takes it, items with negative loadings with a minus.
 #'
+#' The first item of a factor is lavaan's marker, so one that loads positively is written first: the
+#' factor then points the same way here and there. lavaan cannot read every name. Those that R would
+#' not accept are changed by [make.names()] with `unique = TRUE`, and a factor with the name of an
+#' item gets a number; comments in the text say which name stands for what. With `data` its columns
+#' are renamed alike.
+#'
 #' @param x A result of [dt_fit()], or a structure.
-#' @return `as_lavaan()`: text; `as_keys()`: a list of items by factor.
+#' @param data A data frame or matrix with the items among its columns.
+#' @return `as_lavaan()`: text; with `data` a list of `model` and `data`, as `lavaan::cfa()` takes
+#'   them. `as_keys()`: a list of items by factor.
 #' @export
 #' @examples
 #' if (dt_available()) {
-#'   fit <- dt_fit(dt_dataset("holzinger_swineford_9"))
+#'   items <- dt_dataset("holzinger_swineford_9")
+#'   fit <- dt_fit(items)
 #'   cat(as_lavaan(fit))
 #'   as_keys(fit)
+#'   if (requireNamespace("lavaan", quietly = TRUE)) {
+#'     given <- as_lavaan(fit, items)
+#'     lavaan::cfa(given$model, given$data)
+#'   }
 #' }
-as_lavaan <- function(x) {
-  if (inherits(x, "dt_fit")) return(x$lavaan)
+as_lavaan <- function(x, data = NULL) {
+  if (inherits(x, "dt_fit")) x <- x$structure
   if (!inherits(x, "dt_structure")) stop_input("`x` must be a fit or a structure.")
-  lines <- vapply(x$factors, function(name) {
-    items <- make.names(x$items[x$support[, name]])
-    paste(make.names(name), "=~", paste(items, collapse = " + "))
+  names <- lavaan_names(x)
+  model <- paste(c(name_comments(names), lavaan_lines(x, names)), collapse = "\n")
+  if (is.null(data)) model else list(model = model, data = lavaan_data(x$items, names, data))
+}
+
+# Names for lavaan of items with a factor, and of factors, named by what they stand for.
+lavaan_names <- function(x) {
+  known <- make.unique(c(x$items, x$factors))
+  spelled <- stats::setNames(make.names(known, unique = TRUE), known)
+  spelled[c(rowSums(x$support) > 0, rep(TRUE, length(x$factors)))]
+}
+
+# Comments that say what changed names stand for; Python reads them, too.
+name_comments <- function(names) {
+  changed <- names[names != names(names)]
+  if (!length(changed)) return(NULL)
+  said <- names(changed)
+  escapes <- c("\\" = "\\\\", "\"" = "\\\"", "\n" = "\\n", "\r" = "\\r", "\t" = "\\t")
+  for (mark in names(escapes)) said <- gsub(mark, escapes[[mark]], said, fixed = TRUE)
+  paste0("# ", changed, " is \"", said, "\"")
+}
+
+lavaan_lines <- function(x, names) {
+  factors <- utils::tail(names, length(x$factors))
+  vapply(seq_along(x$factors), function(k) {
+    items <- x$items[x$support[, k]]
+    away <- if (is.null(x$reversed)) rep(FALSE, length(items)) else x$reversed[x$support[, k], k]
+    first <- if (all(away)) 1 else which(!away)[1]
+    terms <- names[c(items[first], items[-first])]
+    if (all(away)) terms <- paste0("start(-1)*", terms)
+    paste(factors[k], "=~", paste(terms, collapse = " + "))
   }, "")
-  paste(lines, collapse = "\n")
+}
+
+lavaan_data <- function(items, names, data) {
+  data <- as.data.frame(data)
+  items <- items[items %in% names(names)]
+  absent <- setdiff(items, names(data))
+  if (length(absent)) stop_input("There is no item '", absent[1], "' in `data`.")
+  others <- setdiff(names(data), items)
+  data <- data[c(items, others)]
+  names(data) <- make.unique(c(names[items], others))
+  data
 }
 
 #' @rdname as_lavaan

@@ -5,10 +5,12 @@
 #' factor fixed at 1. Both functions are the same; with regressions `dt_sem()` reads better.
 #'
 #' @param x Answers: a data frame or matrix, people in rows; columns that the model does not name
-#'   are ignored. With the estimator "ml" also a matrix of dependence with a number of people, see
+#'   are ignored. With the estimator "ml" also a covariance matrix with `n_obs`; and, for models that
+#'   do not depend on the scales of the items, a matrix of Pearson correlations, see
 #'   [dt_dependence_matrix()].
-#' @param model Text in lavaan's syntax; or anything else that [dt_structure()] takes, such as a
-#'   list of keys or a result of [dt_fit()].
+#' @param model Text in lavaan's syntax, in which columns may have the names that [make.names()]
+#'   makes of theirs; or anything else that [dt_structure()] takes, such as a list of keys or a result
+#'   of [dt_fit()]: every factor then points where the first of its items that is not reversed points.
 #' @param estimator "ml": maximum likelihood; "mlr": the same with standard errors and tests that do
 #'   not need normal answers; "fiml": as `missing = "fiml"`; "dwls": for ordinal items, from
 #'   polychoric correlations.
@@ -18,6 +20,7 @@
 #' @param std_lv Fix the variances of the factors at 1 instead of their first loadings?
 #' @param orthogonal Are the factors, and what regressions leave of them, uncorrelated?
 #' @param mean_structure Estimate intercepts? By default only when rows with gaps are used.
+#' @param n_obs Number of people behind a covariance matrix.
 #' @return An object of class `dt_cfa`: a list with `parameters`, `standardized`, `loadings`,
 #'   `factor_correlations`, `uniquenesses`, `r_squared`, `fit_measures`, `residuals`, `fitted` (the
 #'   covariances that the model implies), and more.
@@ -32,11 +35,12 @@
 #'   dt_sem(dt_dataset("political_democracy"), model)$r_squared["dem60"]
 #' }
 dt_cfa <- function(x, model, estimator = "ml", missing = "listwise", ordered = NULL,
-                   std_lv = FALSE, orthogonal = FALSE, mean_structure = NULL) {
+                   std_lv = FALSE, orthogonal = FALSE, mean_structure = NULL, n_obs = NULL) {
   call <- match.call()
   arguments <- list(
     data = x, model = given_model(model), estimator = estimator, missing = missing,
-    ordered = ordered, std_lv = std_lv, orthogonal = orthogonal, mean_structure = mean_structure
+    ordered = ordered, std_lv = std_lv, orthogonal = orthogonal, mean_structure = mean_structure,
+    n_obs = n_obs
   )
   as_result(ask("cfa", arguments, call = call), call)
 }
@@ -44,11 +48,12 @@ dt_cfa <- function(x, model, estimator = "ml", missing = "listwise", ordered = N
 #' @rdname dt_cfa
 #' @export
 dt_sem <- function(x, model, estimator = "ml", missing = "listwise", ordered = NULL,
-                   std_lv = FALSE, orthogonal = FALSE, mean_structure = NULL) {
+                   std_lv = FALSE, orthogonal = FALSE, mean_structure = NULL, n_obs = NULL) {
   call <- match.call()
   arguments <- list(
     data = x, model = given_model(model), estimator = estimator, missing = missing,
-    ordered = ordered, std_lv = std_lv, orthogonal = orthogonal, mean_structure = mean_structure
+    ordered = ordered, std_lv = std_lv, orthogonal = orthogonal, mean_structure = mean_structure,
+    n_obs = n_obs
   )
   as_result(ask("sem", arguments, call = call), call)
 }
@@ -68,7 +73,8 @@ given_model <- function(model) {
 #' @param n_factors Number of factors; see [dt_parallel_analysis()].
 #' @param rotation "oblimin", "promax", "varimax" or "none".
 #' @param method "minres" or "ml".
-#' @param n_obs Number of people behind a matrix that does not know it; tests and RMSEA need it.
+#' @param n_obs Number of people behind a covariance or correlation matrix, or behind a matrix of
+#'   dependence that does not know it; tests and RMSEA need it.
 #' @return An object of class `dt_efa`: a list with `loadings`, `factor_correlations`,
 #'   `uniquenesses`, `communalities`, `variance` (what each factor explains), `fit_measures`, and
 #'   more.

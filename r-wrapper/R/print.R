@@ -96,7 +96,9 @@ print_candidates <- function(fit, max_rows) {
 print.dt_structure <- function(x, ...) {
   d <- length(x$factors)
   cat("Structure: ", d, if (d == 1) " factor, " else " factors, ", length(x$items), " items\n", sep = "")
-  for (name in x$factors) cat("  ", name, ": ", paste(x$keys[[name]], collapse = " "), "\n", sep = "")
+  for (name in x$factors) {
+    cat("  ", name, ": ", paste(x$items[x$support[, name]], collapse = " "), "\n", sep = "")
+  }
   if (length(x$uncovered)) cat("  in no factor:", paste(x$uncovered, collapse = " "), "\n")
   invisible(x)
 }

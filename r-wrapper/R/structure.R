@@ -5,16 +5,18 @@
 #'
 #' @param x One of: a matrix or data frame of items by factors, `TRUE` or 1 where an item belongs; a
 #'   matrix of loadings, or a result that has one, of psych's `fa`, of `factanal`, [dt_efa()] or
-#'   [dt_cfa()]; a list of keys as psych has them, `list(A = c("-A1", "A2"))`, where the minus of a
-#'   reverse-keyed item is dropped; a model text of lavaan such as `"A =~ A1 + A2"`; a result of
-#'   [dt_fit()] or [dt_simulate()].
+#'   [dt_cfa()]; a list of keys as psych has them, `list(A = c("-A1", "A2"))`, with a minus for items
+#'   that load negatively; a model text of lavaan such as `"A =~ A1 + A2"`; a result of [dt_fit()] or
+#'   [dt_simulate()].
 #' @param item_names Names of the items, where `x` has none or to replace them. For keys and model
 #'   texts: all items there are, also those of no factor.
 #' @param factor_names Names of the factors, where `x` has none or to replace them.
+#' @param reversed Matrix of items by factors, `TRUE` where an item loads negatively; by default what
+#'   `x` says. It tells which way a factor points, and goes along into keys, lavaan and models.
 #' @param cutoff A loading of at least this size, whatever its sign, makes an item belong.
 #' @return An object of class `dt_structure`: a list with `support` (items by factors, `TRUE` where
-#'   an item belongs), `items`, `factors`, `keys`, `uncovered` (items of no factor) and
-#'   `satisfies_ucc` (has every factor an item of its own?).
+#'   an item belongs), `reversed` (`TRUE` where it loads negatively), `items`, `factors`, `keys`,
+#'   `uncovered` (items of no factor) and `satisfies_ucc` (has every factor an item of its own?).
 #' @export
 #' @examples
 #' big_two <- dt_structure(list(A = c("-A1", "A2", "A3"), C = c("C1", "C2", "-C4")))
@@ -25,18 +27,20 @@
 #' if (dt_available()) {
 #'   dt_structure("visual =~ x1 + x2 + x3; speed =~ x7 + x8 + x9")$keys
 #' }
-dt_structure <- function(x, item_names = NULL, factor_names = NULL, cutoff = 0.3) {
+dt_structure <- function(x, item_names = NULL, factor_names = NULL, reversed = NULL,
+                         cutoff = 0.3) {
   if (inherits(x, "formula")) stop_input("`x` is a formula; write it as text: \"F =~ x1 + x2\".")
   if (is_model_text(x)) {
     x <- ask("lavaan_structure", list(model = x), call = sys.call())$keys
   } else if (is.list(x) && inherits(x$structure, "dt_structure")) {
     x <- x$structure
   }
-  support <- if (is_keys(x)) support_of_keys(x, item_names) else support_of_matrix(x, cutoff)
+  signs <- if (is_keys(x)) signs_of_keys(x, item_names) else signs_of_matrix(x, cutoff)
+  if (!is.null(reversed)) signs <- with_signs(abs(signs), reversed)
   new_structure(
-    support,
-    given_names(item_names, rownames(support), nrow(support), "item_names", "x"),
-    given_names(factor_names, colnames(support), ncol(support), "factor_names", "F")
+    signs,
+    given_names(item_names, rownames(signs), nrow(signs), "item_names", "x"),
+    given_names(factor_names, colnames(signs), ncol(signs), "factor_names", "F")
   )
 }
 
@@ -50,22 +54,37 @@ is_keys <- function(x) {
   is.list(x) && !is.object(x) && length(x) > 0 && all(vapply(x, is.character, NA))
 }
 
-support_of_keys <- function(keys, item_names) {
+# 1 where an item belongs to a factor, -1 where it does so negatively, 0 elsewhere.
+signs_of_keys <- function(keys, item_names) {
   if (is.null(names(keys))) names(keys) <- paste0("F", seq_along(keys))
-  sets <- lapply(keys, function(items) sub("^-", "", items))
-  items <- if (is.null(item_names)) unique(unlist(sets)) else as.character(item_names)
+  known <- as.character(item_names)
+  sets <- lapply(keys, function(items) ifelse(items %in% known, items, sub("^-", "", items)))
+  items <- if (is.null(item_names)) unique(unlist(sets)) else known
   absent <- setdiff(unlist(sets), items)
   if (length(absent)) {
     stop_input("The keys name the item '", absent[1], "', which is not among `item_names`.")
   }
-  support <- vapply(sets, function(set) items %in% set, logical(length(items)))
-  matrix(support, length(items), dimnames = list(items, names(keys)))
+  signs <- matrix(0, length(items), length(keys), dimnames = list(items, names(keys)))
+  for (k in seq_along(keys)) {
+    signs[match(sets[[k]], items), k] <- ifelse(sets[[k]] == keys[[k]], 1, -1)
+  }
+  signs
 }
 
-support_of_matrix <- function(x, cutoff) {
-  if (inherits(x, "dt_structure")) return(x$support)
+with_signs <- function(support, reversed) {
+  reversed <- as.matrix(reversed)
+  if (!identical(dim(reversed), dim(support)) || anyNA(reversed) || any(reversed & !support)) {
+    stop_input("`reversed` must be TRUE or FALSE for every item and factor, TRUE only where an item belongs.")
+  }
+  support * ifelse(reversed, -1, 1)
+}
+
+signs_of_matrix <- function(x, cutoff) {
+  if (inherits(x, "dt_structure")) {
+    return(if (is.null(x$reversed)) x$support * 1 else with_signs(x$support * 1, x$reversed))
+  }
   # A confirmatory model says itself which items belong, however weakly.
-  if (inherits(x, "dt_cfa")) return(x$loadings != 0)
+  if (inherits(x, "dt_cfa")) return(sign(x$loadings))
   x <- loadings_of(x)
   if (!(is.matrix(x) && (is.numeric(x) || is.logical(x)))) {
     stop_input(
@@ -74,11 +93,11 @@ support_of_matrix <- function(x, cutoff) {
     )
   }
   if (anyNA(x)) stop_input("`x` has missing entries; every item belongs to a factor or does not.")
-  if (is.logical(x)) return(x)
+  if (is.logical(x)) return(x * 1)
   if (!(is.numeric(cutoff) && length(cutoff) == 1 && isTRUE(cutoff > 0))) {
     stop_input("`cutoff` must be a positive number; 0.3 is usual.")
   }
-  abs(x) >= cutoff
+  sign(x) * (abs(x) >= cutoff)
 }
 
 # The matrix of loadings of a solution, whatever package made it; anything else as it is.
@@ -104,16 +123,19 @@ given_names <- function(given, own, count, argument, stem) {
   names
 }
 
-new_structure <- function(support, items, factors) {
+new_structure <- function(signs, items, factors) {
+  dimnames(signs) <- list(items, factors)
+  support <- signs != 0
   empty <- which(colSums(support) == 0)
   if (length(empty)) {
     stop_input("The factor '", factors[empty[1]], "' has no items. Leave it out, or see `cutoff`.")
   }
-  dimnames(support) <- list(items, factors)
   own <- support[rowSums(support) == 1, , drop = FALSE]
   parts <- list(
-    support = support, items = items, factors = factors,
-    keys = lapply(stats::setNames(seq_along(factors), factors), function(k) items[support[, k]]),
+    support = support, reversed = signs < 0, items = items, factors = factors,
+    keys = lapply(stats::setNames(seq_along(factors), factors), function(k) {
+      paste0(ifelse(signs[, k] < 0, "-", ""), items)[support[, k]]
+    }),
     uncovered = items[rowSums(support) == 0], satisfies_ucc = all(colSums(own) > 0)
   )
   structure(parts, class = "dt_structure")

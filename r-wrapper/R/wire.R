@@ -24,7 +24,7 @@ encode <- function(x, name = "x") {
 object_fields <- list(
   dt_dependence = c("values", "items", "measure", "n_obs", "pairwise_n"),
   dt_sparse_dependence = c("pairs", "items", "measure", "n_obs", "floor"),
-  dt_structure = c("support", "items", "factors"),
+  dt_structure = c("support", "items", "factors", "reversed"),
   dt_survey_design = c("loadings", "factor_correlations", "levels")
 )
 

@@ -122,8 +122,12 @@ class TestNumbersOfExtremeSize:
             dt.cfa(X, "f =~ 1e300*x1 + x2 + x3")
 
     def test_matrices_that_overflow_or_are_complex(self):
+        large = np.full((3, 3), 1.7e308)
+        np.fill_diagonal(large, 1.0)
         with pytest.raises(dt.InputError):
-            dt.DependenceMatrix.from_matrix(np.full((3, 3), 1.7e308))
+            dt.DependenceMatrix.from_matrix(large)
+        same = dt.DependenceMatrix.from_matrix(np.full((3, 3), 1.7e308))  # covariances of copies
+        np.testing.assert_allclose(same.values, 1.0)
         with pytest.raises(dt.InputError, match="numbers only"):
             dt.DependenceMatrix.from_matrix(np.eye(3) * 1j)
 

@@ -79,6 +79,8 @@ class SEMEstimate:
         Sufficient statistics of the rows, where they are more than S and mean (fiml).
     corrected, corrected_baseline
         The tests that robust CFI, TLI and RMSEA rest on; None where they are not known.
+    source
+        What was given: rows, or their covariances or correlations.
     """
 
     model: Model
@@ -105,6 +107,7 @@ class SEMEstimate:
     sample: Sample | None = None
     corrected: Test | None = None
     corrected_baseline: Test | None = None
+    source: Literal["rows", "covariances", "correlations"] = "rows"
 
     @property
     def layout(self) -> Layout:
@@ -153,16 +156,22 @@ def fit_normal(model: Model, X: FloatArray, estimator: Estimator, n_given: int) 
     return _fit_sample(model, _sample(model, kept), kept, estimator, n_given, notes)
 
 
-def fit_moments(model: Model, S: FloatArray, n_obs: int) -> SEMEstimate:
-    """Fit by ``ml`` to a covariance or correlation matrix (divisor n) of n_obs rows."""
+def fit_moments(
+    model: Model, S: FloatArray, n_obs: int, source: Literal["covariances", "correlations"]
+) -> SEMEstimate:
+    """Fit by ``ml`` to a covariance or correlation matrix of n_obs rows, with divisor n − 1.
+
+    The likelihood has the divisor n, so the matrix is taken times (n − 1) / n, as in lavaan.
+    """
     _require_positive_definite(S)
-    sample = complete_sample(S, None, n_obs)
-    return _fit_sample(replace(model, mean_structure=False), sample, None, "ml", n_obs)
+    sample = complete_sample(S * ((n_obs - 1) / n_obs), None, n_obs)
+    return replace(_fit_sample(model, sample, None, "ml", n_obs), source=source)
 
 
 def _require_positive_definite(S: FloatArray) -> None:
     """Refuse a matrix that is not positive definite."""
-    if np.linalg.eigvalsh(S)[0] <= 1e-10:
+    sd = np.sqrt(np.diag(S))
+    if np.linalg.eigvalsh(S / np.outer(sd, sd))[0] <= 1e-10:
         raise EstimationError(
             f"The matrix of {len(S)} items is not positive definite, so the likelihood does "
             "not exist. Leave out items that others determine, or smooth the matrix."

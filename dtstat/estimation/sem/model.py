@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from dtstat.errors import InputError, nearest
-from dtstat.estimation.sem.syntax import Term, parse
+from dtstat.estimation.sem.syntax import Term
+from dtstat.estimation.sem.terms import model_terms
 from dtstat.structure import Structure
 
 Place = tuple[str, int, int]  # matrix (lambda, theta, psi, beta, nu, alpha), row, column
@@ -108,7 +109,7 @@ def build_model(
     items
         Names of the variables in the data.
     """
-    terms = _structure_terms(model) if isinstance(model, Structure) else parse(model)
+    terms = model_terms(model, items)
     roles = _Roles([term for term in terms if term.op != "=="])
     roles.check(items)
     table = _user_rows(terms, roles, std_lv)
@@ -119,17 +120,6 @@ def build_model(
         return build_model(model, items, True, std_lv, orthogonal)
     eta, places = _places(numbered, roles)
     return Model(tuple(numbered), roles.observed, roles.latent, eta, means, places)
-
-
-def _structure_terms(structure: Structure) -> tuple[Term, ...]:
-    """Every factor measured by its children; any names will do."""
-    if not structure.n_factors:
-        raise InputError("`model` must have a factor; got a structure without one.", "model")
-    return tuple(
-        Term(factor, "=~", item)
-        for k, factor in enumerate(structure.factor_names)
-        for item in structure.children(k)
-    )
 
 
 class _Roles:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dtstat import checks
-from dtstat.arrays import FloatArray
 from dtstat.data import ItemData, as_items
 from dtstat.data.items import check_usable
 from dtstat.data.kinds import ItemKind
@@ -14,9 +11,11 @@ from dtstat.errors import EstimationWarning, InputError, warn
 from dtstat.estimation.sem.estimate import (
     Estimator,
     SEMEstimate,
+    fit_moments,
     fit_normal,
 )
 from dtstat.estimation.sem.model import Model
+from dtstat.estimation.sem.moments import Moments, check_model, rows_of_pairs
 from dtstat.estimation.sem.ordered import fit_ordered
 from dtstat.estimation.sem.rows import usable_rows
 
@@ -73,12 +72,16 @@ def fit_items(
     return fit_normal(model, rows, estimator, items.n_rows)
 
 
-def moments(matrix: DependenceMatrix, model: Model, estimator: Estimator) -> tuple[FloatArray, int]:
-    """Correlations of the model's items and the number of rows behind them."""
+def fit_given(
+    model: Model, given: Moments, matrix: DependenceMatrix | None, estimator: Estimator
+) -> SEMEstimate:
+    """Fit a model to covariances or correlations; ``matrix`` is where the latter come from."""
     if estimator != "ml":
         raise checks.refusal("estimator", "'ml' for a matrix", estimator, "The others need rows.")
-    places = [matrix.names.index(name) for name in model.observed]
-    return matrix.values[np.ix_(places, places)], rows_behind(matrix)
+    check_model(model, given.source)
+    counted = None if matrix is None else rows_of_pairs(matrix, model.observed)
+    S = given.of(model.observed)
+    return fit_moments(model, S, counted or given.n_obs, given.source)
 
 
 def rows_behind(matrix: DependenceMatrix) -> int:

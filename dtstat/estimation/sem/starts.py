@@ -69,8 +69,11 @@ class _Guess:
         self.position = {name: k for k, name in enumerate(model.observed)}
         self.marker: dict[str, str] = {}
         self.variance: dict[str, float] = {}
+        self.turned: set[str] = set()  # factors that point away from their marker
         for row in model.parameters:
             if row.op == "=~":
+                if row.lhs not in self.marker and (row.value or 0.0) < 0:
+                    self.turned.add(row.lhs)
                 self.marker.setdefault(row.lhs, row.rhs)
             if row.op == "~~" and row.lhs == row.rhs and not row.free:
                 self.variance[row.lhs] = row.value or 0.0
@@ -78,7 +81,8 @@ class _Guess:
     def of(self, row: Parameter) -> float:
         if row.op == "=~":
             i, j = self._observed(row.lhs), self._observed(row.rhs)
-            return _loading(self.S, i, j, self._variance(row.lhs), self.informed)
+            sign = -1.0 if row.lhs in self.turned else 1.0
+            return sign * _loading(self.S, i, j, self._variance(row.lhs), self.informed)
         if row.op == "~1":
             known = row.lhs in self.position
             return float(self.mean[self.position[row.lhs]]) if known else 0.0

@@ -7,7 +7,8 @@
     a == b                                  # equality of two labelled parameters
 
 A modifier in front of ``*`` fixes (a number), frees (NA), labels (a name) or starts a parameter.
-Statements end with the line or a semicolon; a line goes on while it ends in an operator.
+Statements end with the line or a semicolon; a line goes on while it ends in an operator. A comment
+``# Q1. is "Q1?"``, as ``to_lavaan()`` writes them, says what a name stands for.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from typing import Literal
 
 from dtstat.errors import InputError
 from dtstat.structure import Structure
+from dtstat.structure.names import read_legend
 
 Operator = Literal["=~", "~", "~~", "~1", "=="]
 
 _TOKEN = re.compile(
     r"(?P<blank>[ \t\r]+|[#!][^\n]*)"
     r"|(?P<number>(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)"
-    r"|(?P<name>[^\W\d]([\w.])*|\.[^\W\d][\w.]*)"
+    r"|(?P<name>[^\W\d][\w.]*|\.(?!\d)[\w.]*)"
     r'|(?P<string>"[^"\n]*")'
     r"|(?P<operator>=~|~~|:=|==|~\*~|~|\|)"
     r"|(?P<sign>[-+*(),])"
@@ -110,7 +112,13 @@ def parse(model: str) -> tuple[Term, ...]:
     terms = [term for words in _statements(_tokens(model)) for term in _Statement(words).terms()]
     if not terms:
         raise InputError("`model` has no statements. For example: 'f =~ x1 + x2 + x3'.", "model")
-    return tuple(terms)
+    names = read_legend(model)
+    return tuple(
+        replace(term, lhs=names.get(term.lhs, term.lhs), rhs=names.get(term.rhs, term.rhs))
+        if names and term.op != "=="
+        else term
+        for term in terms
+    )
 
 
 def measured_structure(model: str) -> Structure:

@@ -82,8 +82,12 @@ def revived(value: Any) -> Any:
     if value.kind == "dt_sparse_dependence":
         return _sparse_dependence(fields)
     if value.kind == "dt_structure":
+        negative = fields.get("reversed")
         return dt.Structure(
-            _array(fields["support"]), _names(fields["items"]), _names(fields["factors"])
+            _array(fields["support"]),
+            _names(fields["items"]),
+            _names(fields["factors"]),
+            None if negative is None else _array(negative),
         )
     if value.kind == "dt_survey_design":
         loadings, Phi = _array(fields["loadings"]), _array(fields["factor_correlations"])

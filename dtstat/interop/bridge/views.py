@@ -33,6 +33,9 @@ def _structure(one: dt.Structure) -> View:
     return {
         "class": "dt_structure",
         "support": matrix(one.to_frame().astype(bool)),
+        "reversed": matrix(
+            pd.DataFrame(one.reversed, list(one.item_names), list(one.factor_names))
+        ),
         "items": list(one.item_names),
         "factors": list(one.factor_names),
         "keys": one.to_keys(),

@@ -18,6 +18,7 @@ from dtstat.interop.r.session import r_options, warn
 from dtstat.interop.r.write import write
 from dtstat.results import CFAFit, DTFit, SEMCall
 from dtstat.structure import Structure
+from dtstat.structure.names import read_legend
 
 _PARAMETERS = """
 function(fit) {
@@ -147,7 +148,7 @@ def _task(model: Any, data: Any, options: dict[str, Any]) -> _Task:
     if isinstance(model, Structure | DTFit):
         structure = model if isinstance(model, Structure) else model.structure
         # lavaan sees names of our own: not every name of an item can be written in its syntax.
-        neutral = Structure(structure.support)
+        neutral = Structure(structure.support, reversed=structure.reversed)
         text, items, known = neutral.to_lavaan(), structure.item_names, _neutral(structure, named)
         factors = dict(zip(neutral.factor_names, structure.factor_names, strict=True))
     else:
@@ -199,10 +200,10 @@ def _mentioned(text: str, named: list[str], columns: list[str]) -> dict[str, str
     """Columns that the model or an option names, under the names R makes of them."""
     words = set(re.findall(r"[\w.]+", text))
     in_r = session.value("function(x) make.names(x)", write(columns))
-    known: dict[str, str] = {}
+    known = {name: column for name, column in read_legend(text).items() if column in columns}
     for column, spelling in zip(columns, map(str, in_r), strict=True):
         name = column if column in words else spelling
-        if name in words or column in named:
+        if column not in known.values() and (name in words or column in named):
             known[name] = column
     return known
 

@@ -102,6 +102,16 @@ class TestFromMatrix:
         R = DependenceMatrix.from_matrix([[1 + 5e-7, -1 - 5e-7], [-1 - 5e-7, 1]])
         np.testing.assert_array_equal(R.values, [[1, -1], [-1, 1]])
 
+    def test_takes_correlations_of_covariances(self) -> None:
+        given = SMALL * np.sqrt(np.outer([4, 9, 1], [4, 9, 1]))
+        np.testing.assert_allclose(DependenceMatrix.from_matrix(given).values, SMALL, atol=1e-12)
+
+    def test_warns_of_variances_that_may_be_communalities(self) -> None:
+        given = SMALL * np.sqrt(np.outer([1, 1, 0.9], [1, 1, 0.9]))
+        with pytest.warns(dt.DataWarning, match="was taken for variances.*communalities"):
+            R = DependenceMatrix.from_matrix(given)
+        np.testing.assert_allclose(R.values, SMALL, atol=1e-12)
+
     def test_need_not_be_positive_definite(self) -> None:
         given = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
         assert np.linalg.eigvalsh(given)[0] < 0
@@ -169,10 +179,12 @@ class TestFromMatrixRefuses:
         with refuses("`matrix` must hold values in [-1, 1]; that of 'x2' and 'x3' is outside."):
             DependenceMatrix.from_matrix(given)
 
-    @pytest.mark.parametrize("variances", [[4, 9, 1], [1, 1, 0.9]])
-    def test_covariances(self, variances: list[float]) -> None:
-        given = SMALL * np.sqrt(np.outer(variances, variances))
-        with refuses("`matrix` must have ones on its diagonal; this looks like a covariance"):
+    def test_diagonals_of_other_measures(self) -> None:
+        given = SMALL * np.sqrt(np.outer([4, 9, 1], [4, 9, 1]))
+        with refuses("`matrix` must have ones on its diagonal, or variances if it holds covar"):
+            DependenceMatrix.from_matrix(given, measure="kendall")
+        np.fill_diagonal(given, [4, -9, 1])
+        with refuses("`matrix` must have ones on its diagonal, or variances if it holds covar"):
             DependenceMatrix.from_matrix(given)
 
     def test_names(self) -> None:

@@ -249,7 +249,16 @@ def test_glance():
     frame = dt.cfa(with_gaps(), MODEL).glance()
     assert list(frame.columns) == [
         *("agfi", "AIC", "BIC", "cfi", "chisq", "npar", "rmsea", "rmsea.conf.high", "srmr", "tli"),
-        *("converged", "estimator", "ngroups", "missing_method", "nobs", "norig", "nexcluded"),
+        *(
+            "test",
+            "converged",
+            "estimator",
+            "ngroups",
+            "missing_method",
+            "nobs",
+            "norig",
+            "nexcluded",
+        ),
     ]
     (line,) = frame.to_dict(orient="records")
     assert line["chisq"] == pytest.approx(83.801, abs=THREE)
@@ -405,7 +414,7 @@ BAD = {
         "names 'x33'.* Did you mean 'x3'",
     ),
     "syntax": (lambda: dt.cfa(NINE, "f =~ x1 +"), dt.ModelSyntaxError, "line 1, column 10"),
-    "no model": (lambda: dt.cfa(NINE, None), dt.InputError, "a model text or a Structure"),
+    "no model": (lambda: dt.cfa(NINE, None), dt.InputError, "`model` must be a Structure, a fit"),
     "estimator": (lambda: dt.cfa(NINE, MODEL, "mlx"), dt.InputError, "`estimator` .* got 'mlx'"),
     "missing": (
         lambda: dt.cfa(NINE, MODEL, missing="pairwise"),

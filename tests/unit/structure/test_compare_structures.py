@@ -98,5 +98,6 @@ def test_different_items(names, message):
 
 
 def test_only_structures_are_compared():
-    with pytest.raises(InputError, match=r"`truth` must be a Structure; got dict\. .*from_keys"):
-        compare(Structure([[1]]), {"A": ["x1"]})
+    assert compare(Structure([[1]]), {"A": ["x1"]}).exact
+    with pytest.raises(InputError, match=r"`truth` must be a Structure, a fit, .*got nd"):
+        compare(Structure([[1]]), np.eye(2))

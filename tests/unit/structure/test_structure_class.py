@@ -1,10 +1,12 @@
 import dataclasses
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from dtstat import InputError, Structure
+from dtstat.structure.names import read_legend
 
 # What R 4.2's make.names() gives.
 R_NAMES = {
@@ -107,7 +109,7 @@ def test_keys_there_and_back(chain):
     assert Structure.from_keys(keys, item_names="abcdef") == chain
 
 
-def test_from_keys_takes_items_in_order_of_appearance_and_drops_the_minus():
+def test_from_keys_takes_items_in_order_of_appearance():
     structure = Structure.from_keys({"B": ["b2", "-b1"], "A": ["a1", "b2"]})
     assert structure.item_names == ("b2", "b1", "a1")
     assert structure.factor_names == ("B", "A")
@@ -193,8 +195,10 @@ def test_to_lavaan(chain):
 
 @pytest.mark.parametrize(("name", "in_r"), R_NAMES.items())
 def test_to_lavaan_changes_names_as_r_does(name, in_r):
-    assert Structure([[1]], [name], ["F"]).to_lavaan() == f"F =~ {in_r}"
-    assert Structure([[1]], ["item"], [name]).to_lavaan() == f"{in_r} =~ item"
+    said = "" if name == in_r else f"# {in_r} is {json.dumps(name, ensure_ascii=False)}\n"
+    assert Structure([[1]], [name], ["F"]).to_lavaan() == f"{said}F =~ {in_r}"
+    assert Structure([[1]], ["item"], [name]).to_lavaan() == f"{said}{in_r} =~ item"
+    assert read_legend(said) == ({} if name == in_r else {in_r: name})
 
 
 @pytest.mark.against_r
@@ -208,12 +212,57 @@ def test_table_of_r_names_is_what_r_says(run_r):
 
 
 @pytest.mark.parametrize(
-    ("items", "factors"), [(["a b", "a.b"], ["F"]), (["F1", "x"], None), (["x", "y"], ["y"])]
+    ("items", "factors", "text"),
+    [
+        (["a b", "a.b"], ["F"], '# a.b.1 is "a b"\nF =~ a.b.1 + a.b'),
+        (["Q1?", "Q1!"], ["F"], '# Q1. is "Q1?"\n# Q1..1 is "Q1!"\nF =~ Q1. + Q1..1'),
+        (["F1", "x"], None, "F1.1 =~ F1 + x"),
+        (["x", "y"], ["y"], "y.1 =~ x + y"),
+    ],
 )
-def test_to_lavaan_refuses_names_that_become_the_same(items, factors):
-    structure = Structure([[1], [1]], items, factors)
-    with refused("would both be called '.*' in lavaan. Rename one"):
-        structure.to_lavaan()
+def test_to_lavaan_numbers_names_that_become_the_same(items, factors, text):
+    assert Structure([[1], [1]], items, factors).to_lavaan() == text
+
+
+def test_signs_travel_into_keys_and_syntax():
+    keys = {"A": ["-a1", "a2", "a3"], "B": ["-b1", "-b2"], "C": ["c1", "-a2"]}
+    structure = Structure.from_keys(keys)
+    assert structure.to_keys() == {**keys, "C": ["-a2", "c1"]}
+    assert structure.to_lavaan().splitlines() == [
+        "A =~ a2 + a1 + a3",
+        "B =~ start(-1)*b1 + start(-1)*b2",
+        "C =~ c1 + a2",
+    ]
+    plain = Structure(structure.support, structure.item_names, structure.factor_names)
+    assert structure == plain
+    assert hash(structure) == hash(plain)
+    assert not plain.reversed.any()
+    with pytest.raises(ValueError, match="read-only"):
+        structure.reversed[0, 0] = False
+
+
+def test_items_under_domains_have_the_product_of_signs():
+    facets = Structure.from_keys({"F1": ["-a", "b"], "F2": ["c", "-d"]})
+    domains = Structure.from_keys({"G": ["F1", "-F2"]})
+    assert facets.under(domains).to_keys() == {"G": ["-a", "b", "-c", "d"]}
+
+
+def test_a_minus_that_is_part_of_a_name_is_no_sign():
+    structure = Structure.from_keys({"F": ["-3", "-x"]}, item_names=["-3", "x"])
+    assert structure.item_names == ("-3", "x")
+    np.testing.assert_array_equal(structure.reversed[:, 0], [False, True])
+
+
+@pytest.mark.parametrize("reversed_", [[1, 0], [[2], [0]], [["a"], ["b"]], [[1], [0, 1]]])
+def test_bad_signs(reversed_):
+    with refused("`reversed` must be true or false"):
+        Structure([[1], [1]], reversed=reversed_)
+    with refused("`reversed` marks an item of a factor that `support` lacks"):
+        Structure([[1], [0]], reversed=[[0], [1]])
+
+
+def test_comments_of_others_are_no_legend():
+    assert read_legend('# x1 is "visual"\n# Q1. is "unclosed\n# Q1. is "Q1?"') == {"Q1.": "Q1?"}
 
 
 @pytest.mark.parametrize(
