@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,7 @@ import typer
 import dtstat
 from dtstat import checks
 from dtstat.cli import options
-from dtstat.cli.output import check_writable, plain, write_csv, write_json, write_text
+from dtstat.cli.output import check_outputs, plain, write_csv, write_json, write_text
 from dtstat.errors import InputError
 
 
@@ -105,6 +105,7 @@ def fit(
     save: Annotated[
         Path | None, typer.Option(help="Write the whole result, for dtstat.load in Python.")
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """Find the factors behind the items: how many, and which items belong to which.
 
@@ -117,6 +118,7 @@ def fit(
     """
     files = _Files(csv, candidates, scores, curves, json_file, lavaan, save)
     files.check(matrix, estimator, preset)
+    files.check_apart(force, file, checkpoint)
     checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
     wanted = options.parse_thresholds(thresholds)
     data = options.answers_or_matrix(
@@ -175,8 +177,7 @@ class _Files:
     save: Path | None
 
     def check(self, matrix: bool, estimator: str, preset: str | None) -> None:
-        """Refuse, before any work is done, what cannot be written."""
-        check_writable(*astuple(self))
+        """Refuse what this fit has not."""
         if self.curves is not None and preset is None and estimator in ("copula", "linear"):
             raise InputError(
                 f"--curves needs an estimator that draws curves; '{estimator}' does not. Use "
@@ -186,6 +187,11 @@ class _Files:
             raise InputError(
                 "--scores does not go with --matrix; people are scored by their answers."
             )
+
+    def check_apart(self, force: bool, read: str, checkpoint: Path | None) -> None:
+        """Refuse files that must not be written."""
+        outputs = {f"--{option}": file for option, file in asdict(self).items()}
+        check_outputs(outputs, force, (read,), {"--checkpoint": checkpoint})
 
     def write(
         self,
@@ -207,7 +213,7 @@ class _Files:
         if self.lavaan is not None:
             write_text(self.lavaan, result.to_lavaan() + "\n")
         if self.save is not None:
-            result.save(self.save)
+            result.save(self.save, overwrite=True)
 
 
 def _measure(data: pd.DataFrame | dtstat.DependenceMatrix, measure: str | None) -> str:
