@@ -8,6 +8,7 @@ says ``overwrite=True`` (``--force`` in the shell, which recognizes nothing).
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Callable
@@ -18,58 +19,11 @@ from dtstat import checks
 from dtstat.errors import InputError
 
 # Endings that name a format. Others, as in "answers.v2", name none and may be chosen freely.
-_FORMATS = frozenset(
-    [
-        ".csv",
-        ".tsv",
-        ".txt",
-        ".json",
-        ".xml",
-        ".yaml",
-        ".md",
-        ".tex",
-        ".html",
-        ".htm",
-        ".doc",
-        ".docx",
-        ".odt",
-        ".rtf",
-        ".pdf",
-        ".xls",
-        ".xlsx",
-        ".ods",
-        ".ppt",
-        ".pptx",
-        ".png",
-        ".jpg",
-        ".jpeg",
-        ".gif",
-        ".svg",
-        ".tif",
-        ".tiff",
-        ".eps",
-        ".ps",
-        ".zip",
-        ".gz",
-        ".sav",
-        ".zsav",
-        ".dta",
-        ".rds",
-        ".rda",
-        ".rdata",
-        ".parquet",
-        ".feather",
-        ".npy",
-        ".npz",
-        ".pkl",
-        ".pickle",
-        ".py",
-        ".r",
-        ".rmd",
-        ".qmd",
-        ".ipynb",
-        ".dtstat",
-    ]
+_FORMATS = re.compile(
+    r"\.(csv|tsv|txt|json|xml|yaml|md|tex|html|htm|docx?|odt|rtf|pdf|xlsx?|ods|pptx?|png|jpe?g|gif"
+    r"|svg|tiff?|eps|ps|zip|gz|z?sav|dta|rds|rda|rdata|parquet|feather|npy|npz|pkl|pickle|py|r|rmd"
+    r"|qmd|ipynb|dtstat)",
+    re.IGNORECASE,
 )
 
 
@@ -94,7 +48,7 @@ class FileKind(NamedTuple):
 def check_ending(file: Path, kind: FileKind) -> None:
     """Refuse a name whose ending promises another format than what will be written."""
     ending = file.suffix.lower()
-    if ending in kind.endings or ending not in _FORMATS:
+    if ending in kind.endings or not _FORMATS.fullmatch(ending):
         return
     known = " or ".join(kind.endings)
     raise InputError(
