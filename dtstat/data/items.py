@@ -19,7 +19,7 @@ from dtstat.data.checks import (
     check_variation,
     items_phrase,
 )
-from dtstat.data.columns import column_numbers
+from dtstat.data.columns import check_whole, column_numbers
 from dtstat.data.combinations import find_combinations, warn_of_combinations
 from dtstat.data.frames import as_frame
 from dtstat.data.kinds import (
@@ -241,6 +241,9 @@ def _numbers(
 ) -> tuple[NDArray[np.float64], Sequence[bool]]:
     """Values of a table, and which columns said that theirs are ordered levels."""
     if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes):
+        for name, kind, (_, column) in zip(names, frame.dtypes, frame.items(), strict=True):
+            if kind.kind in "iu" and kind.itemsize == 8:
+                check_whole(column, name)
         return frame.to_numpy(dtype=np.float64), [False] * len(names)
     columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
     values = np.column_stack([column.values for column in columns])

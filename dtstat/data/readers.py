@@ -64,7 +64,8 @@ def read_survey(
     Raises
     ------
     InputError
-        When the file cannot be read, holds no rows, or a column mixes numbers with text.
+        When the file cannot be read, holds no rows, a column mixes numbers with text, or a number
+        can be read in two ways: 1.234 in a file with decimal commas.
     MissingExtraError
         When the format needs a package that is not installed.
 
@@ -106,6 +107,9 @@ def read_answers(
     names = list(raw.frame.columns)
     codes = resolve_codes(missing_codes, names)
     chosen = choose_columns(names, columns)
+    for item in chosen:
+        if item in raw.unclear:
+            raise InputError(raw.unclear[item], argument="path")
     frame = pd.DataFrame(
         {
             item: clean_column(raw.frame[item], item, codes.get(item, CodeSet()), raw.decimal_comma)

@@ -99,4 +99,4 @@ def test_a_fit_goes_on_with_a_warning_and_a_model_says_why_not():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(dt.DTError, match=r"'total' is the sum of 'a', 'b', 'c', so .*Leave it"):
-            dt.cfa(frame, "f =~ a + b + c + d + total")
+            dt.cfa(frame, "F =~ a + b + c + d + total")
