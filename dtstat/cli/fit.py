@@ -117,8 +117,7 @@ def fit(
     Example: dtstat fit holzinger_swineford_26
     """
     files = _Files(csv, candidates, scores, curves, json_file, lavaan, save)
-    files.check(matrix, estimator, preset)
-    files.check_apart(force, file, checkpoint)
+    files.check(matrix, estimator, preset, force, (file, checkpoint))
     checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
     wanted = options.parse_thresholds(thresholds)
     data = options.answers_or_matrix(
@@ -176,8 +175,21 @@ class _Files:
     lavaan: Path | None
     save: Path | None
 
-    def check(self, matrix: bool, estimator: str, preset: str | None) -> None:
-        """Refuse what this fit has not."""
+    def check(
+        self,
+        matrix: bool,
+        estimator: str,
+        preset: str | None,
+        force: bool,
+        others: tuple[str, Path | None],
+    ) -> None:
+        """Refuse, before any work is done, what cannot or must not be written.
+
+        ``others`` are FILE and the checkpoint.
+        """
+        read, checkpoint = others
+        outputs = {f"--{option}": file for option, file in asdict(self).items()}
+        check_outputs(outputs, force, (read,), {"--checkpoint": checkpoint})
         if self.curves is not None and preset is None and estimator in ("copula", "linear"):
             raise InputError(
                 f"--curves needs an estimator that draws curves; '{estimator}' does not. Use "
@@ -187,11 +199,6 @@ class _Files:
             raise InputError(
                 "--scores does not go with --matrix; people are scored by their answers."
             )
-
-    def check_apart(self, force: bool, read: str, checkpoint: Path | None) -> None:
-        """Refuse files that must not be written."""
-        outputs = {f"--{option}": file for option, file in asdict(self).items()}
-        check_outputs(outputs, force, (read,), {"--checkpoint": checkpoint})
 
     def write(
         self,

@@ -138,8 +138,8 @@ def _rounding_unit(column: Values) -> float:
 
 
 def _words(X: Values, lead: int, signs: Values, average: bool, names: Sequence[str]) -> Combination:
-    plus = [names[k] for k in np.flatnonzero(signs > 0)]
-    minus = [names[k] for k in np.flatnonzero(signs < 0)]
+    plus = [names[k] for k in np.flatnonzero(signs > 0).tolist()]
+    minus = [names[k] for k in np.flatnonzero(signs < 0).tolist()]
     if not plus and not average:
         together = float(np.median(X[:, lead] - X @ signs))
         parts = [names[k] for k in sorted([lead, *np.flatnonzero(signs).tolist()])]

@@ -49,7 +49,7 @@ class Suspect(NamedTuple):
 
     item: str
     code: float
-    count: int
+    times: int
 
 
 class _Answers(NamedTuple):
@@ -121,7 +121,7 @@ def warn_of_codes(suspects: Sequence[Suspect], stacklevel: int = 2) -> None:
 
 def _listed(suspects: Sequence[Suspect]) -> str:
     texts = [
-        f"{one.count} time{'s' * (one.count > 1)} in '{shortened(one.item, LONGEST_NAME)}'"
+        f"{one.times} time{'s' * (one.times > 1)} in '{shortened(one.item, LONGEST_NAME)}'"
         for one in suspects[:MAX_LISTED]
     ]
     rest = len(suspects) - MAX_LISTED
