@@ -28,7 +28,7 @@ def with_code(X, code, count=8, item=2):
 
 def codes(X):
     return [
-        (s.item, s.code, s.count) for s in suspected_codes(X, [f"q{k}" for k in range(X.shape[1])])
+        (s.item, s.code, s.times) for s in suspected_codes(X, [f"q{k}" for k in range(X.shape[1])])
     ]
 
 
