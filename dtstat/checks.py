@@ -134,7 +134,7 @@ def writable(path: str | os.PathLike[str]) -> Path:
     except OSError as error:  # such as a name that is too long
         why = f"{error.strerror or error}. Choose another name."
     if why:
-        raise InputError(f"Cannot write '{file}': {why}", "path")
+        raise InputError(f"Cannot write {shown(str(file))}: {why}", "path")
     return file
 
 
@@ -142,6 +142,10 @@ def _obstacle(file: Path) -> str:
     """Say what is in the way of writing a file; "" if nothing is."""
     if "\0" in os.fspath(file):  # of such a name the system says that it is not there
         return "it has a null byte in its name."
+    try:
+        os.fsencode(file)
+    except UnicodeEncodeError:
+        return "its name has an invalid Unicode surrogate. Choose another name."
     if not file.parent.is_dir():
         return f"there is no folder '{file.parent}'."
     if file.is_dir():

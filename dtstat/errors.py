@@ -13,6 +13,7 @@ A message is read by people, so it is never longer than 1,500 characters, whatev
 from __future__ import annotations
 
 import difflib
+import re
 import threading
 import warnings
 from collections.abc import Iterable, Iterator
@@ -25,11 +26,29 @@ _LONGEST_VALUE = 200
 _LONGEST_GUESS = 100  # a longer name is no mistyped one, and comparing it takes long
 
 
+# Line breaks of any kind; and what else a terminal obeys instead of showing it: control characters,
+# and those that turn the direction of writing round.
+_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+_CONTROLS = re.compile("[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    r"""Write names and texts of others so that they stay on their line and command no terminal.
+
+    Examples
+    --------
+    >>> printable("Q1\nHow happy?"), printable("\x1b[31mred")
+    ('Q1 How happy?', '\\x1b[31mred')
+    """
+    one_line = _BREAKS.sub(" ", text)
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), one_line)
+
+
 class DTError(Exception):
     """Base class of every error dtstat raises on purpose."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(shortened(message, _LONGEST_MESSAGE))
+        super().__init__(shortened(printable(message), _LONGEST_MESSAGE))
 
 
 class InputError(DTError, ValueError):
@@ -68,7 +87,7 @@ class DTWarning(UserWarning):
     """Base class of every warning dtstat gives."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(shortened(message, _LONGEST_MESSAGE))
+        super().__init__(shortened(printable(message), _LONGEST_MESSAGE))
 
 
 class DataWarning(DTWarning):

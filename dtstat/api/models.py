@@ -313,5 +313,5 @@ def _chosen(frame: pd.DataFrame, names: list[str], wanted: tuple[str, ...]) -> p
 def _sem_columns(data: Any) -> pd.DataFrame:
     """Answers as a table whose columns the model can choose from before they are checked."""
     if isinstance(data, ItemData) or not has_names(data):
-        return as_items(data).to_frame()
+        return as_items(data, screened=False).to_frame()
     return as_frame(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import warnings
 from typing import Annotated
@@ -48,9 +49,17 @@ def main() -> None:
             typer.echo(f"dtstat: {error}", err=True)
             sys.exit(2)
         finally:
-            for warning in caught:
-                if issubclass(warning.category, DTWarning):
-                    typer.echo(f"dtstat: warning: {warning.message}", err=True)
+            # Reading and fitting may both warn of the same answers.
+            told = (str(w.message) for w in caught if issubclass(w.category, DTWarning))
+            for message in dict.fromkeys(told):
+                typer.echo(f"dtstat: warning: {in_shell(message)}", err=True)
+
+
+def in_shell(message: str) -> str:
+    """Say it in the words of the shell."""
+    codes = r"read the file with missing_codes=\[([^\]]*)\], or replace it by NaN"
+    message = re.sub(codes, r"give --missing-codes=\1", message)
+    return re.sub(r"pass missing_codes=\[([^\]]*)\]", r"give --missing-codes=\1", message)
 
 
 def _print_version(wanted: bool) -> None:

@@ -12,7 +12,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_writable, plain, write_csv, write_json
+from dtstat.cli.output import check_outputs, plain, write_csv, write_json
 from dtstat.errors import InputError
 from dtstat.estimation.sem.syntax import measured_structure
 
@@ -55,6 +55,7 @@ def diagnose(
     save: Annotated[
         Path | None, typer.Option(help="Write the diagnosis, for dtstat.load in Python.")
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """Say how far to trust the factors: does the data meet what the method assumes.
 
@@ -64,7 +65,8 @@ def diagnose(
 
     Example: dtstat diagnose holzinger_swineford_9 --stability 200
     """
-    check_writable(csv, json_file, save)
+    outputs = {"--csv": csv, "--json": json_file, "--save": save}
+    check_outputs(outputs, force, (file, model), {"--checkpoint": checkpoint})
     _check_stability(stability, matrix, model, sizes, checkpoint)
     shares = [_number(part) for part in options.split_names(sizes) or []]
     data = options.answers_or_matrix(
@@ -163,7 +165,7 @@ def _write(
         content = {name: _records(frame) for name, frame in frames.items()}
         write_json(json_file, call, {"verdict": result.verdict, **content})
     if save is not None:
-        result.save(save)
+        result.save(save, overwrite=True)
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, object]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,7 @@ import typer
 import dtstat
 from dtstat import checks
 from dtstat.cli import options
-from dtstat.cli.output import check_writable, plain, write_csv, write_json, write_text
+from dtstat.cli.output import check_outputs, plain, write_csv, write_json, write_text
 from dtstat.errors import InputError
 
 
@@ -105,6 +105,7 @@ def fit(
     save: Annotated[
         Path | None, typer.Option(help="Write the whole result, for dtstat.load in Python.")
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """Find the factors behind the items: how many, and which items belong to which.
 
@@ -116,7 +117,7 @@ def fit(
     Example: dtstat fit holzinger_swineford_26
     """
     files = _Files(csv, candidates, scores, curves, json_file, lavaan, save)
-    files.check(matrix, estimator, preset)
+    files.check(matrix, estimator, preset, force, (file, checkpoint))
     checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
     wanted = options.parse_thresholds(thresholds)
     data = options.answers_or_matrix(
@@ -174,9 +175,21 @@ class _Files:
     lavaan: Path | None
     save: Path | None
 
-    def check(self, matrix: bool, estimator: str, preset: str | None) -> None:
-        """Refuse, before any work is done, what cannot be written."""
-        check_writable(*astuple(self))
+    def check(
+        self,
+        matrix: bool,
+        estimator: str,
+        preset: str | None,
+        force: bool,
+        others: tuple[str, Path | None],
+    ) -> None:
+        """Refuse, before any work is done, what cannot or must not be written.
+
+        ``others`` are FILE and the checkpoint.
+        """
+        read, checkpoint = others
+        outputs = {f"--{option}": file for option, file in asdict(self).items()}
+        check_outputs(outputs, force, (read,), {"--checkpoint": checkpoint})
         if self.curves is not None and preset is None and estimator in ("copula", "linear"):
             raise InputError(
                 f"--curves needs an estimator that draws curves; '{estimator}' does not. Use "
@@ -207,7 +220,7 @@ class _Files:
         if self.lavaan is not None:
             write_text(self.lavaan, result.to_lavaan() + "\n")
         if self.save is not None:
-            result.save(self.save)
+            result.save(self.save, overwrite=True)
 
 
 def _measure(data: pd.DataFrame | dtstat.DependenceMatrix, measure: str | None) -> str:

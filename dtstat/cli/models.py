@@ -10,7 +10,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_writable, plain, write_csv, write_json
+from dtstat.cli.output import check_outputs, plain, write_csv, write_json
 
 
 def cfa(
@@ -53,6 +53,7 @@ def cfa(
         Path | None,
         typer.Option("--json", help="Write fit measures and parameters to this file."),
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """Fit a confirmatory factor model, or any structural equation model.
 
@@ -60,7 +61,7 @@ def cfa(
 
     Example: dtstat cfa holzinger_swineford_9 --model "speed =~ x7 + x8 + x9"
     """
-    check_writable(csv, json_file)
+    check_outputs({"--csv": csv, "--json": json_file}, force, (file, model))
     text = options.model_text(model)
     fit = dtstat.cfa(
         options.answers(file, columns, missing_codes),

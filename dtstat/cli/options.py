@@ -87,6 +87,8 @@ Checkpoint = Annotated[
     ),
 ]
 
+Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
+
 
 def answers(file: str, columns: str | None, missing_codes: str | None) -> pd.DataFrame:
     """Read answers from a file, or from a data set that comes with dtstat."""

@@ -8,26 +8,85 @@ and lavaan's operators stay as they are. JSON, lavaan and saved files hold names
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from dtstat import checks
 from dtstat.errors import InputError
+from dtstat.files import FileKind, check_ending, write
 from dtstat.version import __version__
 
 _OPERATORS = ("=~", "==")  # of lavaan, in columns of operators; they compute nothing
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def check_writable(*files: Path | None) -> None:
-    """Refuse, before any work is done, files that cannot be written."""
-    for file in files:
-        if file is not None:
-            checks.writable(file)
+CSV = FileKind("a table of comma-separated values", (".csv", ".txt"))
+JSON = FileKind("JSON", (".json", ".txt"))
+LAVAAN = FileKind("a model in lavaan's syntax", (".lav", ".txt", ".r"))
+PAGE = FileKind("an HTML page", (".html", ".htm"))
+SAVED = FileKind("a saved result", (".dtstat", ".zip"))
+_KINDS = {
+    **dict.fromkeys(("--csv", "--candidates", "--scores", "--curves", "OUT"), CSV),
+    "--json": JSON,
+    "--lavaan": LAVAAN,
+    "--output": PAGE,
+    "--save": SAVED,
+}
+
+
+def check_outputs(
+    outputs: Mapping[str, Path | None],
+    force: bool,
+    inputs: Iterable[str | None] = (),
+    resumed: Mapping[str, Path | None] | None = None,
+) -> None:
+    """Refuse, before any work is done, files that cannot or must not be written.
+
+    No file that is read is written, and no file is written twice, whatever ``force`` says; any
+    other file that exists is written only with it. Files are the same if the system says so,
+    under whatever name.
+
+    Parameters
+    ----------
+    outputs
+        Files to write, by option; None for those that are not wanted.
+    force
+        Whether files that exist may be replaced.
+    inputs
+        What is read, if it is a file.
+    resumed
+        Files that are added to, which check for themselves that they are theirs.
+    """
+    wanted = {option: file for option, file in outputs.items() if file is not None}
+    added = {option: file for option, file in (resumed or {}).items() if file is not None}
+    for option, file in (wanted | added).items():
+        checks.writable(file)
+        if option in _KINDS:
+            check_ending(file, _KINDS[option])
+        for read in inputs:
+            if read is not None and _same(file, Path(read)):
+                raise InputError(f"{option} must not be a file that is read; got '{file}'.")
+    for (option, file), (other, second) in itertools.combinations((wanted | added).items(), 2):
+        if _same(file, second):
+            raise InputError(f"{option} and {other} must be two files; got '{file}' for both.")
+    for option, file in wanted.items():
+        if file.is_file() and not force:
+            raise InputError(f"{option}: '{file}' exists. Give --force to replace it.")
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two names are those of one file, now or when it is written."""
+    try:
+        if one.exists() and other.exists():
+            return one.samefile(other)
+        return one.resolve() == other.resolve()
+    except (OSError, ValueError, RuntimeError):  # an input that is a text, or a loop of links
+        return False
 
 
 def write_csv(frame: pd.DataFrame, file: Path) -> None:
@@ -40,11 +99,8 @@ def write_csv(frame: pd.DataFrame, file: Path) -> None:
 
 
 def write_text(file: Path, text: str) -> None:
-    """Write a text; what cannot be written ends with a sentence."""
-    try:
-        file.write_text(text, encoding="utf-8", errors="replace", newline="")
-    except OSError as error:
-        raise InputError(f"Cannot write '{file}': {error.strerror or error}.", "path") from None
+    """Write a text, whole or not at all; what cannot be written ends with a sentence."""
+    write(file, text.encode("utf-8", errors="replace"))
 
 
 def _no_formula(cell: object) -> object:

@@ -12,7 +12,7 @@ import typer
 import dtstat
 from dtstat import checks
 from dtstat.cli import options
-from dtstat.cli.output import check_writable, write_csv, write_json
+from dtstat.cli.output import check_outputs, write_csv, write_json
 
 
 def path(
@@ -52,6 +52,7 @@ def path(
         Path | None,
         typer.Option("--json", help="Write all candidates, with their items, to this file."),
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """Find every factor structure that thresholding the dependence matrix can produce.
 
@@ -63,7 +64,7 @@ def path(
 
     Example: dtstat path holzinger_swineford_26 --structures 3 --by factors
     """
-    check_writable(csv, json_file)
+    check_outputs({"--csv": csv, "--json": json_file}, force, (file,))
     wanted = options.parse_thresholds(thresholds)
     result = dtstat.solution_path(
         file

@@ -10,7 +10,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_writable, write_csv
+from dtstat.cli.output import check_outputs, write_csv
 from dtstat.errors import InputError
 from dtstat.report import Table
 
@@ -64,6 +64,7 @@ def plan(
     csv: Annotated[
         Path | None, typer.Option(help="Write the numbers, or with --factors curves, to this file.")
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """Say how many people a survey needs for its factors to be found.
 
@@ -74,7 +75,7 @@ def plan(
 
     dtstat plan --factors 5 --items-per-factor 5 --loading 0.7 --factor-correlation 0.3
     """
-    check_writable(csv)
+    check_outputs({"--csv": csv}, force)
     by_margin = items is not None or margin is not None
     if by_margin == (factors is not None):
         raise InputError(

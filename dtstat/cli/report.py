@@ -11,7 +11,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_writable
+from dtstat.cli.output import check_outputs
 from dtstat.errors import InputError
 
 _SAVED = ".dtstat"
@@ -68,6 +68,7 @@ def report(
         typer.Option(help="The same seed gives the same page.", show_default="a fresh one"),
     ] = None,
     jobs: options.Jobs = None,
+    force: options.Force = False,
 ) -> None:
     """Write the analysis as one interactive page, to read or to send.
 
@@ -79,7 +80,7 @@ def report(
     Example: dtstat report holzinger_swineford_26
     """
     page = output or Path(f"{Path(file).stem}_report.html")
-    check_writable(page)
+    check_outputs({"--output": page}, force, (file,))
     if Path(file).suffix == _SAVED:
         fit, diagnosis = _saved(file, context)
         stable = None
@@ -108,7 +109,7 @@ def report(
         )
         diagnosis = _diagnosis(fit, data, resamples, seed, jobs)
         stable = _stability(fit, data, stability, seed, jobs)
-    fit.report(page, diagnosis, stable, title)
+    fit.report(page, diagnosis, stable, title, overwrite=True)
     typer.echo(f"{fit.explanation}\nWrote {page}; open it in a browser.")
 
 

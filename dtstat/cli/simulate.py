@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 import dtstat
-from dtstat.cli.output import check_writable, write_csv
+from dtstat.cli import options
+from dtstat.cli.output import check_outputs, write_csv
 
 
 def simulate(
@@ -38,12 +39,13 @@ def simulate(
         int | None, typer.Option(help="Cut answers to so many levels, as a rating scale.")
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same data.")] = 1,
+    force: options.Force = False,
 ) -> None:
     """Write data whose structure is known, to try the method on or to teach with.
 
     Prints the true structure. Example: dtstat simulate survey.csv --design chain --levels 5
     """
-    check_writable(out)
+    check_outputs({"OUT": out}, force)
     simulation = dtstat.simulate(
         design,
         n,

@@ -12,7 +12,7 @@ import typer
 
 from dtstat import checks, studies
 from dtstat.cli import options
-from dtstat.cli.output import check_writable
+from dtstat.cli.output import check_outputs, write_text
 from dtstat.errors import InputError
 from dtstat.report import Summary, Table
 from dtstat.report.plots.canvas import pyplot
@@ -85,6 +85,7 @@ def table1(
     jobs: Jobs = None,
     out: Out = None,
     table: TableFile = None,
+    force: options.Force = False,
 ) -> None:
     """Repeat the paper's first simulation (Table 1).
 
@@ -95,8 +96,8 @@ def table1(
 
     Example: dtstat study table1 --reps 5 --out table1.jsonl
     """
-    check_writable(out, table)
-    write = _writer(table, out)
+    check_outputs({"--table": table}, force, resumed={"--out": out})
+    write = _writer(table)
     result = studies.table1(
         reps,
         options.split_names(designs) or (),
@@ -150,6 +151,7 @@ def highdim(
         Path | None,
         typer.Option(help="Draw the outcomes as the paper does, to this file: png, pdf or svg."),
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """Repeat the paper's second simulation (high dimensions, assumptions broken).
 
@@ -160,9 +162,9 @@ def highdim(
 
     Example: dtstat study highdim --reps 2 --sizes 50,100 --out highdim.jsonl
     """
-    check_writable(out, table, figure)
-    write = _writer(table, out)
-    _check_figure(figure, table, out)
+    check_outputs({"--table": table, "--figure": figure}, force, resumed={"--out": out})
+    write = _writer(table)
+    _check_figure(figure)
     result = studies.highdim(
         reps,
         sizes=_numbers("sizes", sizes),
@@ -201,28 +203,20 @@ class _Result(Protocol):
         """Words and tables."""
 
 
-def _writer(table: Path | None, out: Path | None) -> Callable[[_Result], object]:
+def _writer(table: Path | None) -> Callable[[_Result], object]:
     """Find, before any work is done, how to write the kind of file that is wanted."""
     if table is None:
         return lambda result: None
-    _check_apart(("--table", table), ("--out", out))
     _check_kind("table", table, tuple(_KINDS))
     text = _KINDS[table.suffix.lower()]
-    return lambda result: table.write_text(text(result).rstrip("\n") + "\n", encoding="utf-8")
+    return lambda result: write_text(table, text(result).rstrip("\n") + "\n")
 
 
-def _check_figure(figure: Path | None, table: Path | None, out: Path | None) -> None:
+def _check_figure(figure: Path | None) -> None:
     """Refuse, before any work is done, a picture that cannot be drawn."""
     if figure is not None:
-        _check_apart(("--figure", figure), ("--out", out))
-        _check_apart(("--figure", figure), ("--table", table))
         _check_kind("figure", figure, PICTURES)
         pyplot()
-
-
-def _check_apart(one: tuple[str, Path], other: tuple[str, Path | None]) -> None:
-    if other[1] is not None and one[1].resolve() == other[1].resolve():
-        raise InputError(f"{one[0]} and {other[0]} must be two files; got '{one[1]}' for both.")
 
 
 def _check_kind(name: str, file: Path, known: tuple[str, ...]) -> None:

@@ -15,10 +15,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
+from dtstat.checks import LARGEST_WHOLE
 from dtstat.errors import InputError, shown
 
 _LONGEST_NUMBER = 1_000  # characters; more digits than any number has, and long texts take long
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?\d+")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _DATES = (
     datetime.date,
@@ -94,6 +96,7 @@ def column_numbers(column: pd.Series[Any], item: str) -> NumberColumn:
     if types.is_complex_dtype(dtype):
         raise _refusal(f"item '{item}' holds complex numbers; answers must be real.")
     if types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype):
+        check_whole(column, item)
         return NumberColumn(column.to_numpy(dtype=np.float64, na_value=np.nan), ordered=False)
     if isinstance(dtype, pd.CategoricalDtype):
         return _categorical_numbers(column, item)
@@ -102,6 +105,25 @@ def column_numbers(column: pd.Series[Any], item: str) -> NumberColumn:
     raise _refusal(
         f"item '{item}' holds {'dates or times' if _is_time(dtype) else 'values'} of type {dtype}; "
         "answers must be numbers."
+    )
+
+
+def check_whole(column: pd.Series[Any], item: str) -> None:
+    """Refuse whole numbers of which some have no float, so that different ones become equal."""
+    if not types.is_integer_dtype(column.dtype) or not len(column):
+        return
+    large = ((column > LARGEST_WHOLE) | (column < -LARGEST_WHOLE)).fillna(False).to_numpy(bool)
+    if large.any():
+        row = int(np.argmax(large))
+        raise _too_many_digits(int(column.iloc[row]), row + 1, item)
+
+
+def _too_many_digits(number: object, row: int, item: str) -> InputError:
+    return InputError(
+        f"item '{item}' holds {shown(number)} in row {row}; whole numbers beyond {LARGEST_WHOLE} "
+        "cannot be told apart in computing. Leave the item out if it is a number of identity, or "
+        "measure it in other units.",
+        argument="data",
     )
 
 
@@ -123,7 +145,22 @@ def _all_numbers(column: pd.Series[Any], item: str) -> NDArray[np.float64]:
     if refused.any():
         row = int(np.argmax(refused))
         raise _cell_refusal(column.iloc[row], row + 1, item)
+    _check_large_cells(column, values, item)
     return values
+
+
+def _check_large_cells(column: pd.Series[Any], values: NDArray[np.float64], item: str) -> None:
+    """Refuse cells that are whole numbers, or texts of them, and have no float of their own."""
+    with np.errstate(invalid="ignore"):
+        large = np.flatnonzero((np.abs(values) >= LARGEST_WHOLE) & np.isfinite(values))
+    for row in large.tolist():
+        cell = column.iloc[row]
+        text = cell.strip() if isinstance(cell, str) else cell
+        whole = isinstance(text, numbers.Integral) or (
+            isinstance(text, str) and _WHOLE.fullmatch(text)
+        )
+        if whole and int(text) != int(values[row]):
+            raise _too_many_digits(cell, row + 1, item)
 
 
 def _cell_number(cell: Any, decimal_comma: bool) -> float | None:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from dtstat.data import limits
 from dtstat.data.raw import RawTable, named_table
+from dtstat.data.unclear import unclear_numbers
 from dtstat.errors import InputError, foreign_warnings
 
 SEPARATORS = (",", ";", "\t")
@@ -41,8 +42,10 @@ def read_delimited(path: Path) -> RawTable:
             argument="path",
         )
     separator, header, first_row = _sniff(text, path)
-    frame = _parse(text, separator, _pad_header(header, first_row))
-    return RawTable(frame, decimal_comma=separator != ",")
+    header = _pad_header(header, first_row)
+    frame = _parse(text, separator, header)
+    unclear = unclear_numbers(text, separator, header, frame)
+    return RawTable(frame, decimal_comma=separator != ",", unclear=unclear)
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dtstat.data.raw import require
-from dtstat.data.readers import read_survey
+from dtstat.data.readers import read_answers
 from dtstat.errors import DTError, InputError, foreign_warnings
 
 _ARROW = "__arrow_c_stream__"
@@ -34,7 +34,7 @@ def as_frame(data: Any) -> pd.DataFrame:
     if isinstance(data, pd.DataFrame):
         return data
     if isinstance(data, str | os.PathLike):
-        return read_survey(data)
+        return read_answers(data)  # codes are looked for when all columns are numbers
     if isinstance(data, np.ndarray):
         return _array_frame(data)
     if isinstance(data, list | tuple):

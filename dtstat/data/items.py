@@ -19,7 +19,8 @@ from dtstat.data.checks import (
     check_variation,
     items_phrase,
 )
-from dtstat.data.columns import column_numbers
+from dtstat.data.columns import check_whole, column_numbers
+from dtstat.data.combinations import find_combinations, warn_of_combinations
 from dtstat.data.frames import as_frame
 from dtstat.data.kinds import (
     ItemKind,
@@ -30,6 +31,7 @@ from dtstat.data.kinds import (
     observed_levels,
     resolve_kinds,
 )
+from dtstat.data.screening import suspected_codes, warn_of_codes
 from dtstat.errors import DataWarning, InputError, nearest, warn
 from dtstat.execution.saved import digest
 
@@ -137,7 +139,7 @@ class ItemData:
         return f"<ItemData: {self.n_rows} rows, {self.n_items} items ({kinds}), {missing} missing>"
 
 
-def as_items(data: Any, kinds: Kinds = None) -> ItemData:
+def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     """Check survey answers and bring them into the form dtstat computes with.
 
     Parameters
@@ -152,6 +154,8 @@ def as_items(data: Any, kinds: Kinds = None) -> ItemData:
         Kind of all items, or of the items named in a dict. Items not named are detected: two
         distinct values are binary; an ordered categorical, or at most ten distinct values that
         are all whole numbers, is ordinal; anything else is continuous.
+    screened
+        Whether to look for what is probably no answer. Not needed for rows that were simulated.
 
     Returns
     -------
@@ -166,11 +170,15 @@ def as_items(data: Any, kinds: Kinds = None) -> ItemData:
     Warns
     -----
     DataWarning
-        When a column merely counts the rows.
+        When a column merely counts the rows; when an answer looks like a code for a missing one,
+        such as -9, 99, or 9 on a scale of 1 to 5 (:mod:`dtstat.data.screening` has the rule); when
+        an item is the sum, the mean or another exact linear combination of others
+        (:mod:`dtstat.data.combinations`).
 
     Notes
     -----
-    Cost: one sort per item, O(p n log n).
+    Cost: one sort per item, O(p n log n), and O(n p² + p³) for at most 400 items and 20 p + 2000
+    rows to look for sums.
 
     Examples
     --------
@@ -191,6 +199,10 @@ def as_items(data: Any, kinds: Kinds = None) -> ItemData:
     check_not_moments(values)
     items = _with_kinds(_with_levels(values, names, detect_kinds(values, ordered)), kinds)
     _warn_of_counters(items)
+    if screened:
+        labels = frame.attrs.get("value_labels")
+        warn_of_codes(suspected_codes(values, names, labels), stacklevel=3)
+        warn_of_combinations(find_combinations(values, names), stacklevel=3)
     return items
 
 
@@ -229,6 +241,9 @@ def _numbers(
 ) -> tuple[NDArray[np.float64], Sequence[bool]]:
     """Values of a table, and which columns said that theirs are ordered levels."""
     if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes):
+        for name, kind, (_, column) in zip(names, frame.dtypes, frame.items(), strict=True):
+            if kind.kind in "iu" and kind.itemsize == 8:
+                check_whole(column, name)
         return frame.to_numpy(dtype=np.float64), [False] * len(names)
     columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
     values = np.column_stack([column.values for column in columns])

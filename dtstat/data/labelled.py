@@ -75,7 +75,7 @@ def warn_of_missing_codes(frame: pd.DataFrame, labels: ValueLabels) -> None:
             f"{items_phrase(items)}: code {code:g} is labelled '{label}' but not declared missing; "
             f"pass missing_codes=[{code:g}] if it is not an answer.",
             DataWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

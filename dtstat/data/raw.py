@@ -28,12 +28,16 @@ class RawTable:
         Whether text such as "2,5" means two and a half.
     value_labels, item_texts
         Labels of answer codes and question texts, for the formats that have them; None otherwise.
+    unclear
+        Items with a number that cannot be read safely, and the sentence that says which; such an
+        item is refused if it is wanted.
     """
 
     frame: pd.DataFrame
     decimal_comma: bool = False
     value_labels: ValueLabels | None = None
     item_texts: Mapping[str, str] = field(default_factory=dict)
+    unclear: Mapping[str, str] = field(default_factory=dict)
 
 
 def named_table(frame: pd.DataFrame, header: Sequence[Any]) -> pd.DataFrame:

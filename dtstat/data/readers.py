@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from dtstat import checks
@@ -24,6 +25,7 @@ from dtstat.data.cleaning import (
 from dtstat.data.delimited import read_delimited
 from dtstat.data.labelled import read_spss, read_stata, warn_of_missing_codes
 from dtstat.data.raw import RawTable, ValueLabels, named_table, require
+from dtstat.data.screening import suspected_codes, warn_of_codes
 from dtstat.errors import DTError, InputError, foreign_warnings, nearest, shown
 
 
@@ -62,14 +64,17 @@ def read_survey(
     Raises
     ------
     InputError
-        When the file cannot be read, holds no rows, or a column mixes numbers with text.
+        When the file cannot be read, holds no rows, a column mixes numbers with text, or a number
+        can be read in two ways: 1.234 in a file with decimal commas.
     MissingExtraError
         When the format needs a package that is not installed.
 
     Warns
     -----
     DataWarning
-        When a labelled code looks like a missing answer and is not declared as one.
+        When a labelled code looks like a missing answer and is not declared as one, or when an
+        answer without a label looks like a code for a missing one: -9, 99, or 9 on a scale of 1 to
+        5 (:mod:`dtstat.data.screening` has the rule).
 
     Examples
     --------
@@ -81,12 +86,30 @@ def read_survey(
     0  1.0  2.5
     1  NaN  3.5
     """
+    frame = read_answers(path, missing_codes, columns)
+    numbers = frame.select_dtypes("number").dropna(axis=1, how="all")
+    if numbers.size:
+        values, names = numbers.to_numpy(dtype=np.float64, na_value=np.nan), list(numbers.columns)
+        labels = frame.attrs.get("value_labels")
+        warn_of_codes(suspected_codes(values, names, labels))
+    return frame
+
+
+def read_answers(
+    path: str | os.PathLike[str],
+    missing_codes: MissingCodes = None,
+    columns: str | Iterable[str] | None = None,
+) -> pd.DataFrame:
+    """Read a survey, as :func:`read_survey`, without looking for codes that have no label."""
     file = _check_path(path)
     raw = _read_raw(file)
     _check_has_rows(raw.frame, file)
     names = list(raw.frame.columns)
     codes = resolve_codes(missing_codes, names)
     chosen = choose_columns(names, columns)
+    for item in chosen:
+        if item in raw.unclear:
+            raise InputError(raw.unclear[item], argument="path")
     frame = pd.DataFrame(
         {
             item: clean_column(raw.frame[item], item, codes.get(item, CodeSet()), raw.decimal_comma)

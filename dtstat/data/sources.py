@@ -42,7 +42,7 @@ class Columns:
             return part
         part = pd.DataFrame(part)
         part.columns = pd.Index(self.names[start:stop], dtype=object)
-        return as_items(part)
+        return as_items(part, screened=False)  # blocks are read many times
 
 
 def columns_of(data: Any) -> Columns:

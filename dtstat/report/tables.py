@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from dtstat.errors import printable
+
 _LATEX = {
     **{character: "\\" + character for character in "&%$#_{}"},
     "~": r"\textasciitilde{}",
@@ -46,6 +48,14 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     alignment: str
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Names of items may hold anything; a cell is one line.
+        rows = tuple(tuple(map(printable, row)) for row in self.rows)
+        object.__setattr__(self, "title", printable(self.title))
+        object.__setattr__(self, "headers", tuple(map(printable, self.headers)))
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "notes", tuple(map(printable, self.notes)))
 
     @classmethod
     def from_frame(
@@ -85,7 +95,7 @@ class Table:
         The title is left out: it belongs in the caption.
         """
         head, *body = (
-            " & ".join(map(latex_escape, line)) + r" \\" for line in (self.headers, *self.rows)
+            " & ".join(map(_latex_cell, line)) + r" \\" for line in (self.headers, *self.rows)
         )
         start = rf"\begin{{tabular}}{{{self.alignment}}}"
         across = rf"\multicolumn{{{len(self.headers)}}}{{l}}"
@@ -112,6 +122,9 @@ class Summary:
 
     head: tuple[str, ...]
     tables: tuple[Table, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "head", tuple(map(printable, self.head)))
 
     def to_text(self) -> str:
         """Plain text."""
@@ -148,6 +161,12 @@ def latex_escape(text: str) -> str:
     't05\\_geninfo \\& more'
     """
     return re.sub(r"[&%$#_{}~^\\<>|]", lambda match: _LATEX[match.group()], text)
+
+
+def _latex_cell(cell: str) -> str:
+    """Escape a cell; a star or bracket at its beginning would go with the row above."""
+    escaped = latex_escape(cell)
+    return f"{{{escaped[0]}}}{escaped[1:]}" if escaped.startswith(("[", "*")) else escaped
 
 
 def _sentences(lines: Sequence[str]) -> list[str]:

@@ -376,9 +376,12 @@ class CFAFit:
         """
         return draw(CFA_KINDS, self, kind, ax, options)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a file that :func:`dtstat.load` reads."""
-        save(self, path)
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
+
+        A result saved there before is replaced; any other file only with ``overwrite=True``.
+        """
+        save(self, path, overwrite)
 
     def __repr__(self) -> str:
         model, source = self.estimate.model, self.estimate.source

@@ -369,9 +369,12 @@ class DTFit(FitPictures):
         rows = checks.integer("max_rows", max_rows, 0, "0 leaves the table out.")
         return fit_summary(self, checks.unit_interval("cutoff", cutoff, advice), rows)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a file that :func:`dtstat.load` reads."""
-        save(self, path)
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
+
+        A result saved there before is replaced; any other file only with ``overwrite=True``.
+        """
+        save(self, path, overwrite)
 
     def _curves(self) -> NonlinearFit | None:
         """Return the curves; None if there are no factors to draw curves of."""

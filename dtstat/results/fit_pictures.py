@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
-from dtstat import checks
+from dtstat import checks, files
 from dtstat.results.drawing import draw
 from dtstat.results.fit_drawers import FIT_KINDS
 from dtstat.results.path_scores import path_scores
@@ -85,6 +85,7 @@ class FitPictures:
         diagnosis: Diagnosis | None = None,
         stability: Stability | None = None,
         title: str | None = None,
+        overwrite: bool = False,
     ) -> Path:
         """Write the whole analysis as one interactive page, to read or to send.
 
@@ -95,7 +96,7 @@ class FitPictures:
         Parameters
         ----------
         path
-            File to write, such as "report.html".
+            File to write, such as "report.html". A page written there before is replaced.
         diagnosis
             Result of :func:`dtstat.diagnose` with the data, for intervals; made without them if
             omitted.
@@ -103,6 +104,8 @@ class FitPictures:
             Result of :func:`dtstat.stability`, to be shown, too.
         title
             Head line; what was found if omitted.
+        overwrite
+            Whether to replace any other file of that name.
 
         Returns
         -------
@@ -112,18 +115,19 @@ class FitPictures:
         Raises
         ------
         InputError
-            If the file cannot be written, a result is of another fit, or the title is no text.
+            If the file cannot be written, its ending names another format (.docx, .pdf), it
+            exists and is no page of dtstat, a result is of another fit, or the title is no text.
 
         Notes
         -----
         With more than 400 items the page has tables in place of the graph. Cost: as
         :meth:`path_scores`.
         """
-        from dtstat.report.page import write_page
+        from dtstat.report.page.document import PAGE, is_page, write_page
         from dtstat.results.fit_page import check_parts, fit_page
 
         fit = cast("DTFit", self)
-        target = checks.writable(path)
+        target = files.target(path, PAGE, is_page, overwrite)
         check_parts(fit, diagnosis, stability)
         if title is not None and not isinstance(title, str):
             raise checks.refusal("title", "a text", title, "Leave it out to say what was found.")

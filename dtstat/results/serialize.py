@@ -16,16 +16,18 @@ import json
 import math
 import os
 import stat
+import zipfile
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dtstat import checks
+from dtstat import checks, files
 from dtstat.data.limits import TooLargeError
 from dtstat.errors import InputError, shown
 from dtstat.results.archive import (
+    METADATA,
     ReadArray,
     check_size,
     read_archive,
@@ -60,25 +62,31 @@ def to_bytes(result: object, compressed: bool = True) -> bytes:
     return write_archive(json.dumps(metadata, allow_nan=False), arrays, compressed)
 
 
-def save(result: object, path: str | os.PathLike[str]) -> None:
-    """Write a result to a file.
+SAVED = files.FileKind(
+    "a saved result", (".dtstat", ".zip"), "For a table use tidy().to_csv(path)."
+)
+
+
+def save(result: object, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write a result to a file, whole or not at all.
 
     Raises
     ------
     InputError
-        If the file cannot be written.
+        If the file cannot be written, its ending names another format, or it exists and is no
+        saved result.
     """
-    if not isinstance(path, str | os.PathLike):
-        raise checks.refusal("path", "the name of a file", path, 'Such as "fit.dtstat".')
-    content = to_bytes(result)
+    file = files.target(path, SAVED, is_saved, overwrite)
+    files.write(file, to_bytes(result))
+
+
+def is_saved(file: Path) -> bool:
+    """Whether a file is a result that dtstat saved, of any version."""
     try:
-        Path(path).write_bytes(content)
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        raise InputError(
-            f"Cannot write {shown(os.fspath(path))}: {_reason(error)}. "
-            "Name a file in a folder that exists and can be written to.",
-            "path",
-        ) from None
+        with zipfile.ZipFile(file) as archive, archive.open(METADATA) as stream:
+            return stream.read(100).startswith(f'{{"format": "{FORMAT}"'.encode())
+    except (OSError, ValueError, KeyError, RuntimeError, NotImplementedError, zipfile.BadZipFile):
+        return False
 
 
 def load(path: str | os.PathLike[str]) -> Any:

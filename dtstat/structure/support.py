@@ -14,7 +14,7 @@ import pandas as pd
 from dtstat import checks
 from dtstat.arrays import BoolArray
 from dtstat.data.checks import check_writable_names
-from dtstat.errors import InputError, nearest, shown
+from dtstat.errors import InputError, nearest, printable, shown
 from dtstat.structure.names import distinct_names, legend, r_names
 
 
@@ -249,7 +249,7 @@ class Structure:
         ]
         if self.uncovered:
             rows.append("  in no factor: " + " ".join(self.uncovered))
-        return "\n".join([head, *rows])
+        return "\n".join(map(printable, [head, *rows]))
 
 
 def _checked_support(support: npt.ArrayLike) -> BoolArray:

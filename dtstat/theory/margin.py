@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from dtstat.arrays import BoolArray, FloatArray
-from dtstat.errors import InputError
+from dtstat.errors import InputError, printable
 from dtstat.structure import Structure
 
 
@@ -99,6 +99,9 @@ class Margin:
     @property
     def verdict(self) -> str:
         """Say in words whether one threshold can give the structure, and what decides."""
+        return printable(self._verdict())
+
+    def _verdict(self) -> str:
         within, between = self.weakest_edge, self.strongest_non_edge
         if between is None:
             return "satisfied: all items share a factor, so there is nothing to separate"

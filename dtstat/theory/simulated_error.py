@@ -42,7 +42,7 @@ def simulated_error(
     upper = np.triu(matters, 1)
     wrong = 0
     for rng in streams(seed_number(seed), n_draws):
-        items = as_items(rng.standard_normal((n, p)))
+        items = as_items(rng.standard_normal((n, p)), screened=False)
         strength = dependence_matrix(items, measure).strength
         wrong += bool((strength[upper] >= margin).any())
     return wrong / n_draws

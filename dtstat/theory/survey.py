@@ -93,7 +93,7 @@ class SurveyDesign:
         if self.closed_form(measure):
             return DependenceMatrix(POPULATION[measure](self.correlations), names, measure)
         X = self.draw(simulated_rows(measure), np.random.default_rng(seed))
-        return dependence_matrix(as_items(X), measure)
+        return dependence_matrix(as_items(X, screened=False), measure)
 
     def margin(self, measure: str = "kendall", seed: int = 0) -> Margin:
         """Margins of the population."""

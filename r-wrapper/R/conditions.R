@@ -11,6 +11,7 @@ condition <- function(message, class, call = NULL, ...) {
 # The sentence in R's words.
 in_r <- function(message) {
   words <- c(
+    "read the file with missing_codes=\\[([^]]*)\\], or replace it by NaN" = "set it to NA: x[x == \\1] <- NA",
     "DependenceMatrix.from_matrix" = "dt_dependence_matrix",
     "DependenceMatrix:" = "Dependence:",
     "audit\\.outside" = "$outside",

@@ -27,7 +27,8 @@ dt_dataset <- function(name) {
 #'
 #' @param x A result of [dt_fit()], [dt_cfa()], [dt_sem()], [dt_diagnose()], [dt_stability()] or
 #'   [dt_plan()].
-#' @param path The file.
+#' @param path The file, such as "fit.dtstat".
+#' @param overwrite Replace a file of that name that is no saved result? One that is, is replaced.
 #' @return `dt_save()`: the path, invisibly. `dt_load()`: the result, with all its parts.
 #' @export
 #' @examples
@@ -45,14 +46,64 @@ dt_load <- function(path) {
 
 #' @rdname dt_load
 #' @export
-dt_save <- function(x, path) {
+dt_save <- function(x, path, overwrite = FALSE) {
   if (!(is.list(x) && is.raw(x$state))) {
     stop_input("`x` must be a result that can be saved, such as of dt_fit(); use saveRDS().")
   }
+  if (!(is.character(path) && length(path) == 1 && !is.na(path))) {
+    stop_input("`path` must be the name of a file.")
+  }
+  check_saved_name(path.expand(path), isTRUE(overwrite))
+  write_whole(x$state, path.expand(path))
+  invisible(path)
+}
+
+# The twin of dtstat/files.py, for results that are saved without Python.
+other_formats <- paste0(
+  "^(csv|tsv|txt|json|xml|yaml|md|tex|html?|docx?|odt|rtf|pdf|xlsx?|ods|pptx?|png|jpe?g|gif|svg|",
+  "tiff?|eps|ps|gz|z?sav|dta|rds|rda|rdata|parquet|feather|npy|npz|pkl|pickle|py|r|rmd|qmd|ipynb)$"
+)
+
+check_saved_name <- function(path, overwrite) {
+  ending <- tolower(sub("^.*[.]", "", basename(path)))
+  if (grepl("[^.][.]", basename(path)) && grepl(other_formats, ending)) {
+    stop_input(
+      "Cannot write '", path, "': what is written is a saved result, and '.", ending, "' is the ",
+      "ending of another format. Give a name that ends in .dtstat, or use saveRDS() or ",
+      "write.csv(tidy(x), path)."
+    )
+  }
+  if (dir.exists(path)) stop_input("Cannot write '", path, "': it is a folder. Name a file in it.")
+  if (file.exists(path) && file.size(path) > 0 && !overwrite && !is_saved(path)) {
+    stop_input(
+      "Cannot write '", path, "': it exists and is not a saved result that dtstat wrote. Give ",
+      "another name, or overwrite = TRUE to replace it."
+    )
+  }
+}
+
+is_saved <- function(path) {
   tryCatch(
-    writeBin(x$state, path.expand(path)),
+    {
+      member <- unz(path, "metadata.json", "rb")
+      on.exit(close(member))
+      grepl("^\\{\"format\": \"dtstat result\"", readChar(member, 60, useBytes = TRUE))
+    },
+    error = function(e) FALSE, warning = function(w) FALSE
+  )
+}
+
+# Whole or not at all: what was there before stays if anything goes wrong.
+write_whole <- function(content, path) {
+  path <- if (file.exists(path)) normalizePath(path) else path
+  part <- tempfile(".part", dirname(path))
+  on.exit(unlink(part))
+  tryCatch(
+    {
+      writeBin(content, part)
+      if (!file.rename(part, path)) stop("it cannot be replaced")
+    },
     error = function(e) stop_input("Cannot write '", path, "'. Is there such a folder?"),
     warning = function(w) stop_input("Cannot write '", path, "': ", conditionMessage(w), ".")
   )
-  invisible(path)
 }

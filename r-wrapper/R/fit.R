@@ -5,8 +5,11 @@
 #' be factors. Structures made of them are fitted, and one is chosen.
 #'
 #' @param x Answers (data frame or matrix, people in rows), a matrix of dependence made by
-#'   [dt_dependence()] or [dt_dependence_matrix()], a covariance or correlation matrix, or a formula
-#'   such as `~ A1 + A2 + A3`.
+#'   [dt_dependence()] or [dt_dependence_matrix()], a covariance or correlation matrix, or a
+#'   formula such as `~ A1 + A2 + A3`. As
+#'   elsewhere in R, `.` stands for all columns, `-` takes some out (`~ . - id`), and columns can be
+#'   computed (`~ log(A1) + I(6 - A2)`). Interactions, terms of several columns such as `poly()`, and
+#'   a left side are refused.
 #' @param measure What is thresholded; see [dt_measures()].
 #' @param search "barcode": every factor at its own threshold; "threshold": one for all;
 #'   "sequential": as "barcode", then factors that show only when others are explained, because all
@@ -95,12 +98,67 @@ is_moments <- function(x) {
 }
 
 items_of <- function(formula, data) {
-  if (length(formula) != 2) stop_input("The formula has no left side: ~ A1 + A2 + A3.")
+  if (length(formula) != 2) {
+    stop_input("The formula has no left side, for all items are alike: ~ A1 + A2 + A3.")
+  }
   if (missing(data) || !is.data.frame(data)) stop_input("`data` must be a data frame.")
-  names <- all.vars(stats::terms(formula, data = data))
-  absent <- setdiff(names, names(data))
+  check_formula_names(all.vars(formula), names(data))
+  terms <- tryCatch(
+    stats::terms(formula, data = data),
+    error = function(e) stop_input("The formula cannot be read: ", conditionMessage(e), ".")
+  )
+  check_terms(terms)
+  places <- apply(attr(terms, "factors") > 0, 2, which) # one variable a term
+  expressions <- as.list(attr(terms, "variables"))[-1][places]
+  names <- vapply(expressions, item_name, "")
+  items <- Map(item_values, expressions, names, MoreArgs = list(data, environment(formula)))
+  structure(items, names = names, row.names = attr(data, "row.names"), class = "data.frame")
+}
+
+# Unlike in a regression, where a constant may come from elsewhere: a name with a slip of the
+# keyboard must not find something else of that name.
+check_formula_names <- function(used, known) {
+  absent <- setdiff(used, c(known, "."))
   if (length(absent)) stop_input("There is no item '", absent[1], "' in `data`.")
-  data[names]
+  twice <- known[duplicated(known)]
+  if (length(twice)) stop_input("`data` has two columns named '", twice[1], "'. Rename one.")
+}
+
+check_terms <- function(terms) {
+  labels <- attr(terms, "term.labels")
+  if (!is.null(attr(terms, "offset"))) stop_input("offset() has no meaning for items. Leave it out.")
+  if (!length(labels)) stop_input("The formula names no items: write ~ A1 + A2 + A3, or ~ . for all.")
+  products <- labels[attr(terms, "order") > 1]
+  if (length(products)) {
+    stop_input(
+      "'", products[1], "' is an interaction, which is no item. Leave it out, or give a product ",
+      "as I(A1 * A2)."
+    )
+  }
+}
+
+# As R names the columns of a model frame.
+item_name <- function(expression) {
+  if (is.name(expression)) as.character(expression) else {
+    paste(deparse(expression, width.cutoff = 500L, backtick = TRUE), collapse = " ")
+  }
+}
+
+item_values <- function(expression, name, data, where) {
+  values <- tryCatch(
+    eval(expression, data, where),
+    error = function(e) stop_input("'", name, "' cannot be computed: ", conditionMessage(e), ".")
+  )
+  if (NCOL(values) > 1) {
+    stop_input("'", name, "' gives ", NCOL(values), " columns; an item is one. Add them to `data`.")
+  }
+  if (NROW(values) != nrow(data)) {
+    stop_input("'", name, "' gives ", NROW(values), " values for ", nrow(data), " rows.")
+  }
+  if (is.factor(values) || !is.null(attr(values, "labels"))) return(values)
+  if (is.matrix(values)) values <- values[, 1]
+  if (inherits(values, "AsIs")) class(values) <- setdiff(class(values), "AsIs")
+  values
 }
 
 # psych's users write n.obs.

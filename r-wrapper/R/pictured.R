@@ -49,13 +49,14 @@ dt_response_curves <- function(fit) {
 #' what else was possible and how far to trust it. It needs no network and can be sent to anybody.
 #'
 #' @param fit Result of [dt_fit()].
-#' @param file Where to write it. The folder must be there.
+#' @param file Where to write it, such as "report.html". The folder must be there.
 #' @param diagnosis Result of [dt_diagnose()] with the data, for intervals; made without them if
 #'   omitted.
 #' @param stability Result of [dt_stability()], to be shown, too.
 #' @param title Head line; what was found if omitted.
 #' @param data The answers that were fitted: short for `diagnosis = dt_diagnose(fit, data)`.
 #' @param open Show it in a browser?
+#' @param overwrite Replace a file of that name that is no page of dtstat? One that is, is replaced.
 #' @return The path of the file, invisibly.
 #' @export
 #' @examples
@@ -64,7 +65,7 @@ dt_response_curves <- function(fit) {
 #'   dt_report(fit, tempfile(fileext = ".html"), open = FALSE)
 #' }
 dt_report <- function(fit, file = "report.html", diagnosis = NULL, stability = NULL,
-                      title = NULL, data = NULL, open = interactive()) {
+                      title = NULL, data = NULL, open = interactive(), overwrite = FALSE) {
   must_be(fit, "dt_fit", "fit", "dt_fit()")
   if (!is.null(diagnosis)) must_be(diagnosis, "dt_diagnosis", "diagnosis", "dt_diagnose()")
   if (!is.null(stability)) must_be(stability, "dt_stability", "stability", "dt_stability()")
@@ -77,7 +78,7 @@ dt_report <- function(fit, file = "report.html", diagnosis = NULL, stability = N
     state = fit$state,
     # Absolute: Python keeps the folder it was started in, wherever R has gone since.
     path = file.path(normalizePath(dirname(file)), basename(file)),
-    diagnosis = diagnosis, stability = stability, title = title
+    diagnosis = diagnosis, stability = stability, title = title, overwrite = overwrite
   )
   written <- ask("report", arguments, call = match.call())
   if (isTRUE(open)) utils::browseURL(written) else message("Wrote ", file)

@@ -42,7 +42,12 @@ print_loadings <- function(x, cutoff, digits) {
   cat("Loadings (blank: smaller than ", cutoff, "; * item of one factor, + attached):\n", sep = "")
   print(table, quote = FALSE, right = TRUE)
   out <- x$uncovered$item
-  if (length(out)) cat("In no factor:", paste(out, collapse = ", "), "\n")
+  if (length(out)) cat("In no factor:", printable(out, ", "), "\n")
+}
+
+# Names stay on their line, and command no terminal.
+printable <- function(names, between = " ") {
+  paste(encodeString(gsub("[\t\n\v\f\r]+", " ", names)), collapse = between)
 }
 
 print_correlations <- function(Phi, digits) {
@@ -97,9 +102,9 @@ print.dt_structure <- function(x, ...) {
   d <- length(x$factors)
   cat("Structure: ", d, if (d == 1) " factor, " else " factors, ", length(x$items), " items\n", sep = "")
   for (name in x$factors) {
-    cat("  ", name, ": ", paste(x$items[x$support[, name]], collapse = " "), "\n", sep = "")
+    cat("  ", printable(name), ": ", printable(x$items[x$support[, name]]), "\n", sep = "")
   }
-  if (length(x$uncovered)) cat("  in no factor:", paste(x$uncovered, collapse = " "), "\n")
+  if (length(x$uncovered)) cat("  in no factor:", printable(x$uncovered), "\n")
   invisible(x)
 }
 
@@ -189,6 +194,6 @@ print.dt_parallel_analysis <- print_text
 print.dt_solution_comparison <- function(x, digits = 2, ...) {
   cat("Congruence of matched factors: mean", round(x$mean_congruence, digits), "\n")
   print(x$matching, digits = digits, row.names = FALSE)
-  if (length(x$differing_items)) cat("Items that differ:", paste(x$differing_items, collapse = ", "), "\n")
+  if (length(x$differing_items)) cat("Items that differ:", printable(x$differing_items, ", "), "\n")
   invisible(x)
 }

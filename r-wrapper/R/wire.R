@@ -17,6 +17,9 @@ encode <- function(x, name = "x") {
   }
   if (is.raw(x)) return(list(kind = "raw", data = x))
   if (is.list(x)) return(encode_list(x))
+  if (inherits(x, "formula")) {
+    stop_input("`", name, "` is a formula, which dt_fit() alone takes; give columns: data[c(\"A1\", \"A2\")].")
+  }
   if (is.function(x)) stop_input("`", name, "` is a function; give a name instead.")
   encode_vector(x, name)
 }

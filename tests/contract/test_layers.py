@@ -9,7 +9,7 @@ import dtstat
 
 ROOT = Path(dtstat.__file__).parent
 LAYERS = [
-    {"errors", "checks", "arrays", "progress", "compile", "version"},
+    {"errors", "checks", "files", "arrays", "progress", "compile", "version"},
     {"execution"},
     {"data"},
     {"dependence"},

@@ -38,23 +38,23 @@ TYPED = ["0", "1", "2", "3", "-1", "0.5", "1.5", "nan", "inf", "1e308", "", "x",
 TYPED += ["=cmd()", "<b>", "é", "\udcff", "x" * 5_000, "0.2,0.4", "a,b", "spearman", "../..", "*"]
 OPTIONS = {
     "fit": "measure search thresholds estimator criterion min-children uncovered missing misfit "
-    "finalists columns missing-codes cutoff rows seed n-obs refine! matrix!",
+    "finalists columns missing-codes cutoff rows seed n-obs refine! matrix! force!",
     "path": "measure thresholds min-children missing columns missing-codes at structures by rows "
-    "floor n-obs matrix!",
+    "floor n-obs matrix! force!",
     "diagnose": "model measure search criterion min-children missing columns resamples sizes seed "
-    "jobs rows n-obs matrix!",
+    "jobs rows n-obs matrix! force!",
     "report": "title measure search estimator criterion min-children missing columns resamples "
-    "seed n-obs matrix!",
+    "seed n-obs matrix! force!",
     "cfa": "model estimator missing ordered std-lv! orthogonal! factor-table! columns "
-    "missing-codes",
+    "missing-codes force!",
     "plan": "items margin factor-size factors items-per-factor loading factor-correlation levels "
-    "measure error seed paper!",
+    "measure error seed paper! force!",
     "simulate": "design maps snr factors items-per-factor factor-correlation violating "
-    "cross-loadings levels seed",
+    "cross-loadings levels seed force!",
     "measures": "",
     "datasets": "",
-    "study table1": "designs estimator criterion min-children thresholds seed",
-    "study highdim": "phis shares readings searches seed",
+    "study table1": "designs estimator criterion min-children thresholds seed force!",
+    "study highdim": "phis shares readings searches seed force!",
 }
 FILES = {
     "fit": "csv candidates scores curves json lavaan save",
@@ -66,6 +66,7 @@ FILES = {
     "study table1": "out table",
     "study highdim": "out table",
 }
+WRITTEN = {"json": ".json", "lavaan": ".txt", "save": ".dtstat", "output": ".html", "out": ".jsonl"}
 SHARES = {"measures": 0.1, "datasets": 0.1, "study table1": 0.15, "study highdim": 0.1}
 USUAL = {
     "diagnose": ["--resamples", "3"],
@@ -148,8 +149,8 @@ def command_line(draw: Any, command: str) -> list[str]:
     for k, option in enumerate(
         draw(st.lists(st.sampled_from(files), max_size=2, unique=True)) if files else []
     ):
-        bad = draw(st.sampled_from(["a.csv", "b.html", "b.json", ".", "no/x"]))
-        line += [f"--{option}", ["a.csv", "b.html"][k] if good else bad]
+        bad = draw(st.sampled_from(["a.csv", "b.html", "b.json", "answers.csv", ".", "no/x"]))
+        line += [f"--{option}", f"{'ab'[k]}{WRITTEN.get(option, '.csv')}" if good else bad]
     return line
 
 
@@ -190,6 +191,7 @@ def _command_entry(command: str) -> None:
             (folder / "bad.dtstat").write_bytes(b"PK nonsense")
             _usable(draw, folder)
             line = command_line(draw, command)
+            before = {file.name: file.read_bytes() for file in folder.iterdir()}
             encoding = draw(st.sampled_from(["utf-8", "utf-8", "ascii", "cp1252"]))
             ended = attempt(f"dtstat {command}", run, line, folder, encoding)
             expect(ended is not None, f"dtstat {command}: raised a DTError", line)
@@ -199,6 +201,7 @@ def _command_entry(command: str) -> None:
             expect("Traceback" not in out + err, f"dtstat {command}: a traceback", line, err)
             expect(code == 0 or bool(err.strip()), f"dtstat {command}: no message", line)
             _check_written(folder)
+            _check_kept(folder, before, line)
 
 
 for _command in OPTIONS:
@@ -207,8 +210,8 @@ for _command in OPTIONS:
 
 def _check_written(folder: Path) -> None:
     """No table or page that was written holds a live formula or live HTML of a name."""
-    for name in ("a.csv", "b.html"):
-        file = folder / name
+    for file in [*folder.glob("[ab].csv"), *folder.glob("[ab].html")]:
+        name = file.name
         content = file.read_bytes() if file.is_file() else b""
         if content.startswith((b"PK", b"{")):
             continue  # a saved result, JSON or a ledger under that name
@@ -218,6 +221,13 @@ def _check_written(folder: Path) -> None:
         else:
             alive = re.search(r"(^|,)\"?=(?!~|=)", text, re.MULTILINE)
             expect(alive is None, "a formula was written", text)
+
+
+def _check_kept(folder: Path, before: dict[str, bytes], line: list[str]) -> None:
+    """No file that was there is another one now, unless that was allowed; what is read never is."""
+    for name, content in before.items():
+        if "--force" not in line or name == line[1]:
+            expect((folder / name).read_bytes() == content, "a file was overwritten", name, line)
 
 
 @entry("dtstat", 0.2)
@@ -264,7 +274,7 @@ def _for_r_alone(draw: Any, name: str) -> dict[str, Any]:
     if name == "predict":
         given["data"] = tables(draw)
     if name == "report":
-        given["path"] = "no/such/folder.html"
+        given["path"] = draw(st.sampled_from(["no/such/folder.html", "page.docx"]))
     return given
 
 
@@ -360,6 +370,7 @@ def page(draw: Any) -> None:
         text = file.read_text(encoding="utf-8")
         expect("<script>alert" not in text and "<b>bold" not in text, "report: live HTML")
         attempt("DTFit.report", fit.report, draw(bad_values))
+        attempt("DTFit.report", fit.report, file, overwrite=draw(bad_values))
 
 
 @entry("plots", 0.4)

@@ -48,7 +48,7 @@ def effective_rows(
 def rank_correlations(X: FloatArray) -> FloatArray:
     """(p, p) Spearman's correlations of answers, made latent by the sine formula."""
     with silenced():  # the user was warned of his own data, by name
-        R = BRIDGES["spearman"](dependence_matrix(as_items(X), "spearman").values)
+        R = BRIDGES["spearman"](dependence_matrix(as_items(X, screened=False), "spearman").values)
     np.fill_diagonal(R, 1.0)
     return R
 

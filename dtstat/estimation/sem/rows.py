@@ -9,6 +9,7 @@ import pandas as pd
 
 from dtstat.arrays import FloatArray
 from dtstat.data import ItemData
+from dtstat.data.combinations import find_combinations
 from dtstat.errors import EstimationError, InputError
 
 _PERFECT = 1e-10  # distance of a correlation from 1, or of an eigenvalue from 0, that is rounding
@@ -91,6 +92,11 @@ def _check_correlations(X: FloatArray, names: Sequence[str]) -> None:
     if values[0] < _PERFECT:
         involved = [names[int(k)] for k in np.flatnonzero(np.abs(vectors[:, 0]) > 0.1)]
         listed = ", ".join(f"'{name}'" for name in involved[:_MOST_NAMES])
+        for says, advice in find_combinations(X, names):
+            raise EstimationError(
+                f"{says[0].upper()}{says[1:]}, so the covariance matrix is singular and the "
+                f"likelihood has no maximum. {advice[0].upper()}{advice[1:]}."
+            )
         raise EstimationError(
             f"The answers to {listed} determine each other exactly (one is a sum of others), so "
             "the covariance matrix is singular and the likelihood has no maximum. Leave one of "

@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from dtstat.errors import InputError
+from dtstat import files
 from dtstat.report.tables import Table
 
 # In the order in which they build on each other.
@@ -101,6 +101,24 @@ class Page:
         return re.sub(r"{{(\w+)}}", lambda match: parts[match[1]], _asset("page.html"))
 
 
+PAGE = files.FileKind(
+    "an HTML page", (".html", ".htm"), "Print it to PDF from the browser, if you need one."
+)
+_GENERATOR = b'<meta name="generator" content="dtstat">'
+# Pages of version 0.1.0 do not name their maker.
+_POLICY = b'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src'
+
+
+def is_page(file: Path) -> bool:
+    """Whether a file is a page that dtstat wrote."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(1_000)
+    except OSError:
+        return False
+    return _GENERATOR in head or _POLICY in head
+
+
 def write_page(page: Page, target: Path) -> Path:
     """Write the page to a file, and return it.
 
@@ -109,10 +127,7 @@ def write_page(page: Page, target: Path) -> Path:
     InputError
         If the file cannot be written.
     """
-    try:
-        target.write_text(page.to_html(), encoding="utf-8", errors="replace", newline="\n")
-    except OSError as error:
-        raise InputError(f"Cannot write '{target}': {error.strerror or error}.", "path") from None
+    files.write(target, page.to_html().encode("utf-8", errors="replace"))
     return target
 
 

@@ -50,7 +50,7 @@ def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
         root = np.linalg.cholesky(implied_correlations(fit.estimate))
         X = rng.standard_normal((n, len(names))) @ root.T
     with silenced():
-        drawn = dependence_matrix(as_items(X), measure)
+        drawn = dependence_matrix(as_items(X, screened=False), measure)
     return DependenceMatrix(drawn.values, names, measure), True
 
 

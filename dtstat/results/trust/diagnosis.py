@@ -214,9 +214,12 @@ class Diagnosis:
         """
         return draw(DIAGNOSIS_KINDS, self, kind, ax, {})
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a file that :func:`dtstat.load` reads."""
-        save(self, path)
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
+
+        A result saved there before is replaced; any other file only with ``overwrite=True``.
+        """
+        save(self, path, overwrite)
 
     def __repr__(self) -> str:
         return f"Diagnosis: margin {self.margin.value:.3f} by {self.measure}, {self.verdict}"

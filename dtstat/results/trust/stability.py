@@ -242,9 +242,12 @@ class Stability:
         """
         return draw(STABILITY_KINDS, self, kind, ax, {})
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a file that :func:`dtstat.load` reads."""
-        save(self, path)
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
+
+        A result saved there before is replaced; any other file only with ``overwrite=True``.
+        """
+        save(self, path, overwrite)
 
     def _in_no_factor(self) -> list[float]:
         out = np.stack([~support.any(axis=1) for support in self.main.supports])

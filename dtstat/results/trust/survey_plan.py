@@ -164,9 +164,12 @@ class SurveyPlan:
         """
         return draw_plan(self, ax, target)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a file that :func:`dtstat.load` reads."""
-        save(self, path)
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
+
+        A result saved there before is replaced; any other file only with ``overwrite=True``.
+        """
+        save(self, path, overwrite)
 
     def _guarantee(self, target: str) -> Callable[[int], float] | None:
         bound = self.bound

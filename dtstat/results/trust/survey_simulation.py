@@ -38,7 +38,9 @@ class _Seen:
         return whole > 0 if self.one_threshold else bool((local > 0).all())
 
     def _strength(self, n: int, rng: np.random.Generator) -> FloatArray:
-        return dependence_matrix(as_items(self.design.draw(n, rng)), self.measure).strength
+        return dependence_matrix(
+            as_items(self.design.draw(n, rng), screened=False), self.measure
+        ).strength
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,7 @@ class _Found:
         return bool(_without_warnings(self._same, n, rng))
 
     def _same(self, n: int, rng: np.random.Generator) -> bool:
-        items = as_items(self.design.draw(n, rng))
+        items = as_items(self.design.draw(n, rng), screened=False)
         procedure = Procedure.of(items, self.call, self.call.measure)
         found = procedure(np.arange(n), int(rng.integers(2**53)))
         return np.array_equal(found, by_first_item(self.design.support))

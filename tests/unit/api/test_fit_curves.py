@@ -307,7 +307,7 @@ def test_ratings_beat_numbers_for_ratings():
 
 def test_the_names_of_levels_do_not_matter():
     data = rated(answers(200))
-    gaps = data.replace({4.0: 10.0, 5.0: 77.0})
+    gaps = data.replace({4.0: 10.0, 5.0: 70.0})
     one, two = (curves(x, structure=TWO) for x in (data, gaps))
     assert one.nonlinear.log_likelihood == two.nonlinear.log_likelihood
     assert two.response_curves()["value"].max() > 50

@@ -28,7 +28,7 @@ def saved(results, tmp_path):
 
 def made(run, file, *arguments):
     """The page that a command writes, as bytes."""
-    status, out, err = run(*arguments, "-o", file)
+    status, out, err = run(*arguments, "-o", file, "--force")
     assert (status, err) == (0, "")
     assert out.endswith(f"\nWrote {file}; open it in a browser.\n")
     return file.read_bytes()
