@@ -18,6 +18,8 @@ from dtstat.structure.attach import implied_loadings
 if TYPE_CHECKING:
     from dtstat.results.fit import DTFit
 
+_NORMAL_975 = 1.959963984540054  # quantile for intervals of 95 %
+
 
 def standardised(fit: DTFit) -> tuple[FloatArray, FloatArray]:
     """Return loadings and uniquenesses of items scaled to variance 1."""
@@ -165,11 +167,11 @@ def likelihood_measures(fit: DTFit) -> dict[str, float]:
 def tidy_frame(fit: DTFit) -> pd.DataFrame:
     """List loadings, then factor correlations; with curves what they add."""
     loadings, Phi = fit.loadings.to_numpy(), factor_correlations(fit)
-    errors = fit.factor_correlation_errors.to_numpy()
-    unique, none = fit.support.sum(axis=1) == 1, np.nan
+    errors, of_loadings = fit.factor_correlation_errors.to_numpy(), fit.loading_errors.to_numpy()
+    unique = fit.support.sum(axis=1) == 1
     names, items = fit.factor_names, fit.item_names
     rows: list[tuple[object, ...]] = [
-        (names[k], "=~", items[i], loadings[i, k], none, unique[i], fit.attached[i])
+        (names[k], "=~", items[i], loadings[i, k], of_loadings[i, k], unique[i], fit.attached[i])
         for k in range(fit.n_factors)
         for i in np.flatnonzero(fit.support[:, k])
     ]
@@ -180,6 +182,9 @@ def tidy_frame(fit: DTFit) -> pd.DataFrame:
     ]
     columns = ["lhs", "op", "rhs", "estimate", "std_error", "unique_child", "attached"]
     frame = pd.DataFrame(rows, columns=columns)
+    half = _NORMAL_975 * frame["std_error"]
+    frame.insert(5, "conf_low", frame["estimate"] - half)
+    frame.insert(6, "conf_high", frame["estimate"] + half)
     frame.insert(0, "term", frame["lhs"] + " " + frame["op"] + " " + frame["rhs"])
     if fit.nonlinear is None:
         return frame

@@ -1,0 +1,1 @@
+"""Whether the printed test of fit, intervals and loadings are what they say."""
