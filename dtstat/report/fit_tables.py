@@ -14,7 +14,7 @@ _MOST_MEMBERS = 12  # listed in a cell
 
 
 def factors_table(frame: pd.DataFrame, title: str) -> Table:
-    """One row a factor: its thresholds, its size, and the clique it was read off."""
+    """One row per factor: its thresholds, its size, and the clique it was read off."""
     shown = frame.rename(columns={"persistence": "width", "n_items": "items", "n_unique": "unique"})
     shown = shown.assign(core=[_listed(core) for core in frame["core"]])
     for column in ("from", "to", "width"):
@@ -40,16 +40,30 @@ def measures_table(measures: Mapping[str, float], notes: tuple[str, ...] = ()) -
 
 def _measure_rows(m: Mapping[str, float]) -> list[tuple[str, str]]:
     p = m["pvalue"]
-    tested = "" if math.isnan(m["chisq"]) or not m["df"] else "yes"
-    test = "" if math.isnan(p) else f", p = {p:.3f}" if p >= 0.0005 else ", p < 0.001"
+    tested = "" if math.isnan(p) else "yes"
+    test = f"p = {p:.3f}" if p >= 0.0005 else "p < 0.001"
     interval = f" (90% interval {m['rmsea.ci.lower']:.3f} to {m['rmsea.ci.upper']:.3f})"
     return [
-        ("Chi-square", tested and f"{m['chisq']:.1f} on {m['df']:.0f} df{test}"),
+        ("Chi-square, adjusted", tested and f"{m['chisq']:.1f} on {m['df']:.0f} df, {test}"),
         ("CFI", tested and f"{m['cfi']:.3f}"),
         ("TLI", tested and f"{m['tli']:.3f}"),
         ("RMSEA", tested and f"{m['rmsea']:.3f}{interval}"),
         ("SRMR", f"{m['srmr']:.3f}"),
     ]
+
+
+def intervals_table(tidy: pd.DataFrame) -> Table:
+    """List loadings and factor correlations with standard errors and 95 % intervals."""
+    columns = {
+        "term": "",
+        "estimate": "estimate",
+        "std_error": "SE",
+        "conf_low": "95% from",
+        "conf_high": "to",
+    }
+    shown = tidy[list(columns)].rename(columns=columns)
+    notes = () if tidy["std_error"].notna().any() else ("No standard errors: not tested.",)
+    return Table.from_frame(shown, "Loadings and factor correlations", notes, digits=3)
 
 
 def contenders_table(
@@ -59,8 +73,8 @@ def contenders_table(
     bounds = int((~frame["fitted"]).sum())
     frame = frame[frame["fitted"]]
     columns = ["n_factors", "n_loadings", "n_uncovered", "log_likelihood"]
-    counted = bool(frame["ebic"].notna().any())  # a network has no number of parameters
-    columns += ["ebic", "bic", "aic"] if counted else []
+    if frame["cost"].notna().any():
+        columns += ["cost"]
     if frame["held_out"].notna().any():
         columns += ["held_out", "behind", "behind_se"]
     shown = frame[[*columns, "origin"]].head(max_rows)
@@ -70,6 +84,7 @@ def contenders_table(
             "n_loadings": "loadings",
             "n_uncovered": "left out",
             "log_likelihood": "log-lik",
+            "cost": criterion,
             "held_out": "held out",
             "behind_se": "SE",
         }
@@ -78,13 +93,12 @@ def contenders_table(
         if column in shown:
             shown[column] = [f"{v:.4f}" for v in shown[column]]
     notes = [f"Best first by {criterion}."]
-    if counted:
-        notes[0] += (
-            f" ebic, bic, aic: with {n_effective:.0f} rows counted; smaller is better, within this "
-            "table."
-        )
+    if criterion in shown:
+        notes[0] += f" It counts the rows as {n_effective:.0f}; smaller is better."
     if "SE" in shown:
-        notes.append("held out: log-likelihood a row, larger is better; behind the best, with SE.")
+        notes.append(
+            "held out: log-likelihood per row, larger is better; behind the best; its SE."
+        )
     if len(frame) > max_rows:
         notes.append(f"{len(frame) - max_rows} more in candidates.")
     if bounds:

@@ -137,13 +137,15 @@ class DTFit(FitPictures):
 
     @property
     def candidates(self) -> pd.DataFrame:
-        """One row a structure considered, the chosen one first.
+        """One row per structure considered, the chosen one first.
 
-        Columns: n_factors, n_loadings, n_uncovered, log_likelihood, n_parameters, aic, bic, ebic,
-        held_out (mean log-likelihood of rows not fitted), behind and behind_se (how far behind
-        the best), origin, fitted (False: could not win, scores are bounds).
+        Columns: n_factors, n_loadings, n_uncovered, log_likelihood, n_parameters; cost (the
+        criterion that chose, with the rows counted as ``n_effective``; NaN if rows held out did);
+        aic, bic, ebic (with all rows counted, as other programs do); held_out (mean log-likelihood
+        of rows not fitted), behind and behind_se (how far behind the best), monte_carlo_se, origin,
+        fitted (False: could not win, scores are bounds).
         """
-        return frames.contender_frame(self.contenders)
+        return frames.contender_frame(self)
 
     def candidate(self, row: int) -> Structure:
         """Return the structure of a row of ``candidates``, counted from 0."""
@@ -298,7 +300,11 @@ class DTFit(FitPictures):
         return with_scores(data, self.factor_scores(data))
 
     def tidy(self) -> pd.DataFrame:
-        """One row a loading (=~) or factor correlation (~~), as R's broom."""
+        """One row per loading (=~) or factor correlation (~~), as R's broom.
+
+        With standard errors and 95 % intervals (estimate ± 1.96 std_error), which hold for the
+        correlations they were estimated from; NaN where there is no test of fit.
+        """
         return frames.tidy_frame(self)
 
     def glance(self) -> pd.DataFrame:
@@ -355,7 +361,7 @@ class DTFit(FitPictures):
             )
         return fit_factors_of(self, min_children, options)
 
-    def summary(self, cutoff: float = 0.3, max_rows: int = 5) -> Summary:
+    def summary(self, cutoff: float = 0.3, max_rows: int = 5, intervals: bool = False) -> Summary:
         """Print what was found on one page.
 
         Parameters
@@ -364,10 +370,14 @@ class DTFit(FitPictures):
             Loadings of smaller absolute value are left blank.
         max_rows
             Structures listed as what else was possible.
+        intervals
+            Whether to list every loading and factor correlation with its standard error and 95 %
+            interval.
         """
         advice = "It is compared with absolute loadings."
         rows = checks.integer("max_rows", max_rows, 0, "0 leaves the table out.")
-        return fit_summary(self, checks.unit_interval("cutoff", cutoff, advice), rows)
+        listed = checks.flag("intervals", intervals, "True lists standard errors.")
+        return fit_summary(self, checks.unit_interval("cutoff", cutoff, advice), rows, listed)
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".

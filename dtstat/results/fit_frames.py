@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from dtstat.arrays import BoolArray, FloatArray
-from dtstat.selection.choose import GIVEN, Contender
-from dtstat.selection.criteria import least_loading, searching
+from dtstat.selection.choose import GIVEN
+from dtstat.selection.criteria import INFORMATION, least_loading, searching
 from dtstat.selection.search import threshold_origin
 from dtstat.structure import Barcode, Candidate
 from dtstat.structure.attach import implied_loadings
@@ -39,17 +38,35 @@ def factor_correlations(fit: DTFit) -> FloatArray:
     return model.factor_correlations
 
 
-def contender_frame(contenders: Sequence[Contender]) -> pd.DataFrame:
-    """One row a structure with its scores."""
+def contender_frame(fit: DTFit) -> pd.DataFrame:
+    """One row per structure with its scores.
+
+    ``cost`` is what chose: the criterion with the rows counted as ``n_effective``. The others are
+    those of other programs, with all rows counted; they are not known where part of the rows was
+    fitted.
+    """
+    contenders, criterion = fit.contenders, fit.call.criterion
+    log_likelihood = np.array([one.log_likelihood for one in contenders])
+    k = np.array([one.n_parameters for one in contenders])
+    edges = np.array([int(one.support.sum()) for one in contenders])
+    part = criterion.startswith("validation")
+    log_n = np.nan if part else float(np.log(fit.n_typical))
+    bic = -2 * log_likelihood + k * log_n
     return pd.DataFrame(
         {
             "n_factors": [one.support.shape[1] for one in contenders],
-            "n_loadings": [int(one.support.sum()) for one in contenders],
+            "n_loadings": edges,
             "n_uncovered": [int((~one.support.any(axis=1)).sum()) for one in contenders],
-            **{
-                name: [getattr(one, name) for one in contenders]
-                for name in ("log_likelihood", "n_parameters", "aic", "bic", "ebic", "held_out")
-            },
+            "log_likelihood": log_likelihood,
+            "n_parameters": k,
+            "cost": [
+                getattr(one, criterion) if criterion in INFORMATION else np.nan
+                for one in contenders
+            ],
+            "aic": bic + k * (2 - log_n),
+            "bic": bic,
+            "ebic": bic + 2 * edges * np.log(len(fit.item_names)),
+            "held_out": [one.held_out for one in contenders],
             "behind": [one.behind for one in contenders],
             "behind_se": [one.behind_se for one in contenders],
             "monte_carlo_se": [one.monte_carlo_se for one in contenders],
@@ -158,7 +175,10 @@ def _reason(fit: DTFit, loading: float) -> str:
 
 
 def likelihood_measures(fit: DTFit) -> dict[str, float]:
-    """Akaike's and Schwarz's criteria with all rows counted."""
+    """Akaike's and Schwarz's criteria with all rows counted, as in ``candidates``."""
+    chosen = fit.candidates.iloc[0]
+    if not np.isnan(chosen["bic"]) or np.isnan(chosen["n_parameters"]):
+        return {"aic": float(chosen["aic"]), "bic": float(chosen["bic"])}
     model = fit.estimate if fit.nonlinear is None else fit.nonlinear
     deviance, k = -2 * model.log_likelihood, model.n_parameters
     return {"aic": deviance + 2 * k, "bic": deviance + k * float(np.log(fit.n_typical))}

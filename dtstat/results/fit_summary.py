@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from dtstat.estimation.factors.reported import RATINGS
 from dtstat.report import Summary, Table
 from dtstat.report import fit_tables as tables
 from dtstat.report.curve_tables import correlation_table, response_table
@@ -22,14 +23,21 @@ MARKS = (
     "it loads on it most.",
 )
 _NEARLY_ALL = 0.95
+_LEVEL = 0.05  # of the test that decides whether a model misfits
 _BY_CHANCE = 0.05  # probability that the largest of all pairs is larger
 
 
-def fit_summary(fit: DTFit, cutoff: float, max_rows: int) -> Summary:
+def fit_summary(fit: DTFit, cutoff: float, max_rows: int, intervals: bool = False) -> Summary:
     """Put call, data, choice and tables in the order a reader asks for them."""
     if not fit.n_factors:
         return Summary((*_head(fit), *why_nothing(fit)), choice_tables(fit, max_rows))
-    parts = (factor_thresholds(fit), *loading_tables(fit, cutoff), *choice_tables(fit, max_rows))
+    errors = (tables.intervals_table(fit.tidy()),) if intervals else ()
+    parts = (
+        factor_thresholds(fit),
+        *loading_tables(fit, cutoff),
+        *errors,
+        *choice_tables(fit, max_rows),
+    )
     return Summary(_head(fit), parts)
 
 
@@ -61,7 +69,7 @@ def choice_tables(fit: DTFit, max_rows: int) -> tuple[Table, ...]:
     """How well the structure fits, which items it leaves out, and what else was possible."""
     parts = []
     if fit.n_factors:
-        parts.append(tables.measures_table(fit.fit_measures, _measure_notes(fit)))
+        parts.append(tables.measures_table(fit.fit_measures, measure_notes(fit)))
     if fit.n_factors and (~fit.support.any(axis=1)).any():
         parts.append(tables.uncovered_table(fit.uncovered))
     if max_rows:
@@ -121,12 +129,20 @@ def evidence_lines(fit: DTFit) -> tuple[str, ...]:
     """Return what the rows count as, if that is less than all."""
     if fit.n_effective > _NEARLY_ALL * fit.n_typical:
         return ()
-    v = 1 / fit.n_effective - 1 / fit.n_typical
     each = "" if fit.n_typical == fit.n_obs else f" ({fit.n_typical} behind a typical pair)"
-    return (
-        f"        As evidence the {fit.n_obs} rows{each} count as {fit.n_effective:.0f}: the model "
-        f"misfits by more than sampling error (root mean square {math.sqrt(v):.3f}).",
-    )
+    p, rows = fit.fit_measures["pvalue"], f"the {fit.n_obs} rows{each}"
+    if p < _LEVEL:
+        said = (
+            f"Because the model misfits by more than sampling error, {rows} carry the evidence of "
+            f"about {fit.n_effective:.0f}."
+        )
+    else:
+        known = "was not tested" if math.isnan(p) else "is within sampling error"
+        said = (
+            f"In the choice {rows} counted as about {fit.n_effective:.0f}, because of misfit, "
+            f"which {known}."
+        )
+    return (f"        {said}",)
 
 
 def why_nothing(fit: DTFit) -> tuple[str, ...]:
@@ -157,26 +173,40 @@ def item_marks(fit: DTFit) -> pd.Series[str]:
     return pd.Series(signs, index=list(fit.item_names))
 
 
-def _measure_notes(fit: DTFit) -> tuple[str, ...]:
-    notes = [f"From {fit.latent.measure} correlations as of {fit.n_typical} rows." + _latent(fit)]
+def measure_notes(fit: DTFit) -> tuple[str, ...]:
+    """Say which correlations the fit is of, and what its test is, or why there is none."""
+    model = fit.reported
+    notes = [_source(fit)]
+    if model.test is None:
+        notes.append(f"Not tested. {model.untested}")
+    else:
+        notes.append(
+            "Chi-square is adjusted to the mean and variance it has for these correlations; CFI, "
+            "TLI and RMSEA follow from it, and are not those of maximum likelihood."
+        )
     if fit.nonlinear is not None:
         likelihood, error = fit.nonlinear.log_likelihood, fit.nonlinear.monte_carlo_se
         notes.append(
-            "It is that of increasing responses. With the curves the log-likelihood is "
+            "This is the fit of increasing responses. With the curves the log-likelihood is "
             f"{likelihood:.1f} (Monte Carlo error {error:.1f})."
         )
-    if fit.sample is not None:
-        notes.append('Standard errors, robust or ordinal tests: cfa(data, fit.structure, "mlr").')
-    if math.isnan(fit.fit_measures["chisq"]):
-        notes.append("No chi-square, CFI, TLI and RMSEA: the correlations are singular.")
-    elif not fit.fit_measures["df"]:
-        notes.append("No degrees of freedom: the fit cannot be tested.")
     return tuple(notes)
 
 
-def _latent(fit: DTFit) -> str:
-    ranks = fit.latent.measure in ("spearman", "kendall")
-    return " Made latent by the sine formulas." if ranks else ""
+def _source(fit: DTFit) -> str:
+    """Say which correlations the model is reported from."""
+    measure, rows = fit.reported.latent.measure, f"{fit.n_obs} rows"
+    if fit.n_typical != fit.n_obs:
+        rows += f" ({fit.n_typical} behind a typical pair)"
+    if measure in ("spearman", "kendall"):
+        return f"From {measure} correlations of {rows}, made latent by the sine formula."
+    if fit.latent.measure in RATINGS or not fit.reported.as_ratings:
+        given = ", as of normal rows" if fit.sample is None else ""
+        return f"From {measure} correlations of {rows}{given}."
+    return (
+        f"Ratings as ratings: loadings, factor correlations, scores and fit are from {measure} "
+        f"correlations of {rows}; the structure was found by {fit.latent.measure} correlations."
+    )
 
 
 def _contenders(fit: DTFit, max_rows: int) -> Table:

@@ -51,7 +51,7 @@ nobs.dt_fit <- function(object, ...) object$n_obs
 #' @export
 logLik.dt_fit <- function(object, ...) {
   structure(
-    object$log_likelihood, df = object$n_parameters, nobs = object$n_obs, class = "logLik"
+    object$log_likelihood, df = object$n_parameters, nobs = object$n_typical, class = "logLik"
   )
 }
 
@@ -124,7 +124,7 @@ generics::augment
 
 #' Results as data frames
 #'
-#' `tidy()` has one row a loading, margin or parameter, `glance()` one row about the whole, and
+#' `tidy()` has one row per loading, margin or parameter, `glance()` one row about the whole, and
 #' `augment()` adds everybody's factor scores to the data.
 #'
 #' @param x A result of dtstat.

@@ -9,6 +9,7 @@ print.dt_fit <- function(x, cutoff = 0.3, digits = 2, ...) {
     print_correlations(x$factor_correlations, digits)
   }
   cat("\n", fit_line(x$fit_measures), "\n", sep = "")
+  for (note in x$fit_notes) cat(in_r(note), "\n", sep = "")
   for (note in x$notes) cat("Note: ", in_r(note), "\n", sep = "")
   invisible(x)
 }
@@ -20,7 +21,8 @@ head_of <- function(x) {
     paste0("Dependence thresholding: ", found, " behind ", nrow(x$loadings), " items"),
     paste("Call:", paste(deparse(x$call), collapse = " ")),
     paste("Data:", data_line(x)),
-    paste("Choice:", x$explanation)
+    paste("Choice:", x$explanation),
+    if (length(x$evidence)) paste("       ", x$evidence)
   )
 }
 
@@ -59,9 +61,12 @@ print_correlations <- function(Phi, digits) {
 fit_line <- function(m) {
   value <- function(name, digits = 3) formatC(m[[name]], digits = digits, format = "f")
   if (is.na(m[["chisq"]])) return(paste0("Fit: SRMR ", value("srmr")))
+  p <- if (m[["pvalue"]] < 0.0005) "p < 0.001" else paste("p =", value("pvalue"))
   paste0(
-    "Fit: chi-square ", value("chisq", 1), " on ", m[["df"]], " df, CFI ", value("cfi"),
-    ", RMSEA ", value("rmsea"), ", SRMR ", value("srmr")
+    "Fit: chi-square (adjusted) ", value("chisq", 1), " on ", m[["df"]], " df, ", p,
+    "; CFI ", value("cfi"), ", TLI ", value("tli"), ", RMSEA ", value("rmsea"),
+    " (90% interval ", value("rmsea.ci.lower"), " to ", value("rmsea.ci.upper"),
+    "), SRMR ", value("srmr")
   )
 }
 
@@ -70,13 +75,18 @@ fit_line <- function(m) {
 #' @param object A result of [dt_fit()].
 #' @param cutoff Smaller loadings are left blank.
 #' @param max_rows Structures listed as what else was possible.
+#' @param intervals List every loading and factor correlation with its standard error and 95%
+#'   interval?
 #' @param ... Not used.
 #' @return The fit, with a class that prints more of it.
 #' @export
 #' @examples
 #' if (dt_available()) summary(dt_fit(dt_dataset("holzinger_swineford_9")))
-summary.dt_fit <- function(object, cutoff = 0.3, max_rows = 5, ...) {
-  structure(list(fit = object, cutoff = cutoff, max_rows = max_rows), class = "summary.dt_fit")
+summary.dt_fit <- function(object, cutoff = 0.3, max_rows = 5, intervals = FALSE, ...) {
+  structure(
+    list(fit = object, cutoff = cutoff, max_rows = max_rows, intervals = intervals),
+    class = "summary.dt_fit"
+  )
 }
 
 #' @export
@@ -85,14 +95,24 @@ print.summary.dt_fit <- function(x, digits = 2, ...) {
   cat("\nFactors and the thresholds they are seen at:\n")
   factors <- x$fit$factors[c("factor", "from", "to", "n_items", "n_unique", "core")]
   print(factors, digits = 3, row.names = FALSE)
+  if (isTRUE(x$intervals)) {
+    cat("\nLoadings and factor correlations:\n")
+    columns <- c("term", "estimate", "std_error", "conf_low", "conf_high")
+    print(x$fit$tidy[columns], digits = 3, row.names = FALSE)
+  }
   if (x$max_rows > 0) print_candidates(x$fit, x$max_rows)
   invisible(x)
 }
 
 print_candidates <- function(fit, max_rows) {
   cat("\nWhat else was possible, the best first:\n")
-  columns <- c("n_factors", "n_loadings", "n_uncovered", "log_likelihood", "ebic", "bic", "origin")
+  chosen_by <- if (all(is.na(fit$candidates$cost))) "held_out" else "cost"
+  columns <- c("n_factors", "n_loadings", "n_uncovered", "log_likelihood", chosen_by, "origin")
   print(utils::head(fit$candidates[columns], max_rows), digits = 5, row.names = FALSE)
+  if (chosen_by == "cost") {
+    cat("cost: ", fit$arguments$criterion, ", counting the rows as ", round(fit$n_effective),
+        "; smaller is better.\n", sep = "")
+  }
   more <- nrow(fit$candidates) - max_rows
   if (more > 0) cat(more, "more in $candidates.\n")
 }
