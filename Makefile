@@ -24,7 +24,7 @@ test: setup check smoke  ## all checks and tests, Python and against live R
 
 # Its own cache of compiled kernels: two versions of numba would forever undo each other's.
 test-oldest: $(OLDEST)/.made  ## the Python tests with the oldest versions that pyproject.toml allows
-	DTSTAT_REQUIRE_ALL=1 NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(ONE_CORE) \
+	DTSTAT_REQUIRE_ALL=1 NUMBA_CACHE_DIR="$(CURDIR)/$(OLDEST)/numba" $(ONE_CORE) \
 	    $(OLDEST)/bin/python tools/oldest.py test -n 2
 
 dist: $(VENV)/.dev  ## the wheel and the source distribution, in dist
