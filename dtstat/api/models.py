@@ -18,6 +18,7 @@ from dtstat.estimation.efa.adequacy import kmo as sampling_adequacy
 from dtstat.estimation.sem import plan
 from dtstat.estimation.sem.estimate import fit_moments
 from dtstat.estimation.sem.model import build_model
+from dtstat.execution.threads import one_thread
 from dtstat.progress import Progress
 from dtstat.results import CFAFit, EFAFit, ParallelAnalysis, SEMCall
 from dtstat.results.efa import fit_efa
@@ -107,11 +108,12 @@ def cfa(
     built = build_model(model, names, means, fixed, apart)
     ordinal = plan.ordered_items(method, wanted, built.observed)
     single = plan.warn_of_single_items(built)
-    if isinstance(data, DependenceMatrix):
-        estimate = fit_moments(built, *plan.moments(data, built, method))
-    else:
-        given = as_items(_chosen(frame, names, built.observed))
-        estimate = plan.fit_items(built, given, method, gaps, ordinal)
+    with one_thread():
+        if isinstance(data, DependenceMatrix):
+            estimate = fit_moments(built, *plan.moments(data, built, method))
+        else:
+            given = as_items(_chosen(frame, names, built.observed))
+            estimate = plan.fit_items(built, given, method, gaps, ordinal)
     call = SEMCall(
         version=__version__,
         model=model.to_lavaan() if isinstance(model, Structure) else model,
@@ -183,7 +185,8 @@ def efa(
     3
     """
     given = data if isinstance(data, DependenceMatrix) else as_items(data)
-    return fit_efa(given, n_factors, method, rotation, n_obs)
+    with one_thread():
+        return fit_efa(given, n_factors, method, rotation, n_obs)
 
 
 def parallel_analysis(
@@ -191,6 +194,7 @@ def parallel_analysis(
     n_obs: int | None = None,
     n_iter: int = 20,
     quantile: float = 0.95,
+    measure: str = "pearson",
     seed: int | None = None,
     progress: Progress = None,
 ) -> ParallelAnalysis:
@@ -199,13 +203,18 @@ def parallel_analysis(
     Parameters
     ----------
     data
-        As in :func:`dtstat.efa`.
+        As in :func:`dtstat.efa`; not a matrix of polychoric, tetrachoric or mixed correlations,
+        whose noise needs the answers.
     n_obs
         Number of rows behind a matrix that does not know it.
     n_iter
         Number of data sets of noise.
     quantile
         Of their eigenvalues, the one to be exceeded.
+    measure
+        Correlations of answers: "pearson", "polychoric", "tetrachoric" or "mixed". Beside the last
+        three, noise is cut where the items are and has the same gaps. A DependenceMatrix has its
+        own.
     seed
         The same seed gives the same answer.
     progress
@@ -215,6 +224,16 @@ def parallel_analysis(
     -------
     ParallelAnalysis
 
+    Raises
+    ------
+    InputError
+        If the data or an argument cannot be used.
+
+    Notes
+    -----
+    Cost: two matrices per data set of noise, as :func:`dtstat.dependence` computes them; 2800 rows
+    of 25 ratings by "polychoric": about a second.
+
     Examples
     --------
     >>> import dtstat as dt
@@ -222,7 +241,8 @@ def parallel_analysis(
     3
     """
     given = data if isinstance(data, DependenceMatrix) else as_items(data)
-    return run_parallel_analysis(given, n_obs, n_iter, quantile, seed, progress)
+    with one_thread():
+        return run_parallel_analysis(given, n_obs, n_iter, quantile, measure, seed, progress)
 
 
 def kmo(data: Data) -> KMO:
@@ -246,7 +266,8 @@ def kmo(data: Data) -> KMO:
     0.75
     """
     matrix = _correlations(data)
-    return sampling_adequacy(matrix.values, matrix.names)
+    with one_thread():
+        return sampling_adequacy(matrix.values, matrix.names)
 
 
 def bartlett_test(data: Data) -> BartlettTest:
@@ -264,7 +285,8 @@ def bartlett_test(data: Data) -> BartlettTest:
     36
     """
     matrix = _correlations(data)
-    return sphericity_test(matrix.values, plan.rows_behind(matrix), matrix.names)
+    with one_thread():
+        return sphericity_test(matrix.values, plan.rows_behind(matrix), matrix.names)
 
 
 def _correlations(data: Data) -> DependenceMatrix:
