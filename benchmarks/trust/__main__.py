@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 
 from benchmarks.harness import ROOT, Report
-from benchmarks.trust import bounds, intervals, planner, resampling
+from benchmarks.trust import bounds, difficulty, intervals, planner, resampling
 
 RESULTS = ROOT / "benchmarks" / "results" / "trust"
 PARTS = {
     "bounds": bounds.run,
+    "difficulty": difficulty.run,
     "planner": planner.run,
     "intervals": intervals.run,
     "resampling": resampling.run,

@@ -16,6 +16,7 @@ from dtstat.errors import InputError, nearest
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.execution.parallel import Jobs, check_jobs
 from dtstat.execution.saved import CheckpointFile, begun_seed
+from dtstat.execution.threads import one_thread
 from dtstat.progress import Progress
 from dtstat.results import DTFit
 from dtstat.results.curve_fitting import fit_curves
@@ -263,7 +264,8 @@ def _fit_items(data: Data, structure: Structure | None, call: FitCall, work: Wor
     else:
         items = picked(data, structure.item_names)
         work = _with_structure(work, structure)
-    return (fit_curves if call.estimator in NONLINEAR else fit_items)(items, call, work)
+    with one_thread():
+        return (fit_curves if call.estimator in NONLINEAR else fit_items)(items, call, work)
 
 
 def _with_structure(work: Work, structure: Structure) -> Work:
@@ -304,4 +306,5 @@ def _fit_matrix(
     if structure is not None:
         matrix = matrix.select(structure.item_names)
         work = _with_structure(work, structure)
-    return fit_matrix(matrix, n_obs, call, work)
+    with one_thread():
+        return fit_matrix(matrix, n_obs, call, work)

@@ -19,6 +19,7 @@ from dtstat.dependence.blocks import MEMORY, Floor, sparse_dependence
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.errors import InputError
 from dtstat.execution.parallel import Jobs, check_jobs
+from dtstat.execution.threads import one_thread
 from dtstat.progress import Progress
 from dtstat.results import SolutionPath
 from dtstat.structure.barcode import Barcode, barcode, sparse_barcode
@@ -150,13 +151,15 @@ def dependence(
         _check_no_floor(floor)
         return data
     if floor is None:
-        return dependence_matrix(as_items(data), measure, missing, jobs, progress)
+        with one_thread():
+            return dependence_matrix(as_items(data), measure, missing, jobs, progress)
     advice = "Pairs with |r| above it are kept."
     chance = isinstance(floor, str) and floor == "chance"
     least: Floor = "chance" if chance else checks.proportion("floor", floor, advice)
     allowed = checks.positive("memory", memory, "It is in GB.")
     _check_missing(missing)
-    return sparse_dependence(columns_of(data), measure, least, allowed, missing, jobs, progress)
+    with one_thread():
+        return sparse_dependence(columns_of(data), measure, least, allowed, missing, jobs, progress)
 
 
 def _check_no_floor(floor: object) -> None:

@@ -21,6 +21,7 @@ from dtstat.dependence.resampled import RowDependence
 from dtstat.errors import EstimationError, EstimationWarning, InputError, warn
 from dtstat.execution.parallel import Jobs, check_jobs
 from dtstat.execution.saved import CheckpointFile, begun_seed, digest, open_checkpoint
+from dtstat.execution.threads import one_thread
 from dtstat.progress import Progress
 from dtstat.results.fit import DTFit
 from dtstat.results.trust.diagnosing import implied_dependence, margin_intervals
@@ -120,7 +121,8 @@ def diagnose(
         }
         ledger = open_checkpoint(checkpoint, header)
         intervals = margin_intervals(fit, rows, count, number, jobs, progress, ledger)
-    implied, simulated = implied_dependence(fit)
+    with one_thread():
+        implied, simulated = implied_dependence(fit)
     return Diagnosis(fit, implied, simulated, intervals)
 
 

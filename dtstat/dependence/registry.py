@@ -137,6 +137,8 @@ _MEASURES = (
     ),
 )  # fmt: skip
 
+# Correlations of the normal variables behind the items.
+LATENT = ("polychoric", "tetrachoric", "mixed")
 REGISTRY = {measure.name: measure for measure in _MEASURES}
 
 

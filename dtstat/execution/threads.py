@@ -1,5 +1,9 @@
 """One thread for linear algebra, so that sums do not depend on the machine's cores.
 
+The functions users call ask for it before they compute. Their loops run over matrices so small that
+threads cost more than they bring (`benchmarks/results/threads.md`), and the one large product, that
+of the answers, takes a small part of the time even with 1,000 items.
+
 The number of threads of most libraries belongs to the whole process. Where several ask for one,
 the first sets it and the last sets it back. That of OpenMP belongs to each thread of the caller,
 where it is counted and set back in the same way.

@@ -96,9 +96,7 @@ def contenders_table(
     if criterion in shown:
         notes[0] += f" It counts the rows as {n_effective:.0f}; smaller is better."
     if "SE" in shown:
-        notes.append(
-            "held out: log-likelihood per row, larger is better; behind the best; its SE."
-        )
+        notes.append("held out: log-likelihood per row, larger is better; behind the best; its SE.")
     if len(frame) > max_rows:
         notes.append(f"{len(frame) - max_rows} more in candidates.")
     if bounds:

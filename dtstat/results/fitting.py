@@ -35,6 +35,7 @@ from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.execution.parallel import Jobs
 from dtstat.execution.saved import CheckpointFile
 from dtstat.progress import Progress
+from dtstat.results.difficulty import warn_of_difficulty
 from dtstat.results.fit import DTFit
 from dtstat.results.fit_call import FitCall, SampleFacts
 from dtstat.results.nonlinear import NonlinearFit
@@ -152,7 +153,8 @@ def fit_items(items: ItemData, call: FitCall, work: Work) -> DTFit:
     choice = Choice(everything, outcome.n_effective / evaluator.n_obs)
     notes = warn_of_hidden(items, call)
     facts = sample_facts(items, whole)
-    return result(whole, call, work, choice, facts, margins, notes=notes)
+    found = result(whole, call, work, choice, facts, margins, notes=notes)
+    return replace(found, notes=(*found.notes, *warn_of_difficulty(items, found)))
 
 
 def warn_of_hidden(items: ItemData, call: FitCall) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from dtstat import checks
 from dtstat.data import ItemData
-from dtstat.dependence import DependenceMatrix
+from dtstat.dependence import DependenceMatrix, dependence_matrix
+from dtstat.dependence.registry import LATENT
 from dtstat.errors import InputError
 from dtstat.estimation.efa.parallel import ParallelEigenvalues, parallel_eigenvalues
 from dtstat.progress import Progress
@@ -60,11 +61,12 @@ class ParallelAnalysis(ParallelEigenvalues):
 
     def __repr__(self) -> str:
         count = len(self.simulated.factors)
+        cut = ", cut as the items are" if self.dependence.measure in LATENT else ""
         return (
             f"Parallel analysis: {self.n_factors} factors, {self.n_components} components\n"
             f"{self.dependence}\n"
             f"An eigenvalue counts above the {self.quantile:g} quantile of {count} simulated data "
-            f"sets of {self.n_obs} rows (seed {self.seed})"
+            f"sets of {self.n_obs} rows{cut} (seed {self.seed})"
         )
 
 
@@ -73,6 +75,7 @@ def run_parallel_analysis(
     n_obs: int | None = None,
     n_iter: int = 20,
     quantile: float = 0.95,
+    measure: str = "pearson",
     seed: Seed = None,
     progress: Progress = None,
 ) -> ParallelAnalysis:
@@ -86,12 +89,21 @@ def run_parallel_analysis(
         Number of simulated, and of resampled, data sets.
     quantile
         Quantile of their eigenvalues that an observed one has to exceed.
+    measure
+        Correlations of answers: "pearson", or the latent ones "polychoric", "tetrachoric" and
+        "mixed", which are compared with those of noise cut as the items are.
     seed
         Whole number; None for a fresh one, which the result tells.
     progress
         True for a bar, or a function of (done, total).
     """
-    matrix, n = correlations(data, n_obs)
+    checks.choice("measure", measure, ("pearson", *LATENT))
+    if isinstance(data, ItemData):
+        given, X = dependence_matrix(data, measure), data.values
+        kinds = data.kinds if measure in LATENT else None
+    else:
+        given, X, kinds = _comparable(data), None, None
+    matrix, n = correlations(given, n_obs)
     if n is None:
         raise InputError(
             f"`n_obs` must be given with a matrix that has none. {ROWS_ADVICE}", "n_obs"
@@ -99,6 +111,17 @@ def run_parallel_analysis(
     draws = checks.integer("n_iter", n_iter, 2, "20 are enough to see the number of factors.")
     q = checks.unit_interval("quantile", quantile, "Usual is 0.95.")
     number = seed_number(seed)
-    X = data.values if isinstance(data, ItemData) else None
-    found = parallel_eigenvalues(matrix.values, n, X, draws, q, number, progress)
+    found = parallel_eigenvalues(matrix.values, n, X, draws, q, number, progress, kinds)
     return ParallelAnalysis(**vars(found), dependence=matrix, n_obs=n, seed=number)
+
+
+def _comparable(matrix: DependenceMatrix) -> DependenceMatrix:
+    """Refuse correlations whose noise cannot be drawn without the answers."""
+    if matrix.measure not in LATENT:
+        return matrix
+    raise InputError(
+        f"`data` is a matrix of {matrix.measure} correlations, and noise has to be cut where the "
+        "items are, which a matrix does not tell. Give the answers instead: "
+        f'parallel_analysis(data, measure="{matrix.measure}").',
+        "data",
+    )

@@ -23,6 +23,7 @@ in_r <- function(message) {
     "\\bFalse\\b" = "FALSE",
     "dtstat\\.([a-z_]+)\\(" = "dt_\\1(",
     "\\b(fit|plan|diagnose|stability|cfa|dependence|survey_design|measures|bounds)\\(" = "dt_\\1(",
+    "\\bparallel_analysis\\(" = "dt_parallel_analysis(",
     "\\bsolution_path\\(" = "dt_path("
   )
   for (python in names(words)) message <- gsub(python, words[[python]], message, perl = TRUE)

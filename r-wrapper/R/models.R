@@ -100,10 +100,13 @@ dt_efa <- function(x, n_factors, rotation = "oblimin", method = "minres", n_obs 
 #' number that [dt_fit()] finds needs no such help.
 #'
 #' @param x Answers (data frame or matrix, people in rows), or a matrix of dependence made by
-#'   [dt_dependence()] or [dt_dependence_matrix()].
+#'   [dt_dependence()] or [dt_dependence_matrix()]; not one of polychoric, tetrachoric or mixed
+#'   correlations, whose noise needs the answers.
 #' @param n_obs Number of people behind a matrix that does not know it.
 #' @param n_iter Number of data sets of noise.
 #' @param quantile Of their eigenvalues, the one to be exceeded.
+#' @param measure Correlations of answers: "pearson", "polychoric", "tetrachoric" or "mixed". Beside
+#'   the last three, noise is cut where the items are and has the same gaps.
 #' @param seed Whole number; the same seed gives the same answer.
 #' @param progress Show a bar?
 #' @return An object of class `dt_parallel_analysis`: a list with `n_factors`, `n_components`,
@@ -114,10 +117,12 @@ dt_efa <- function(x, n_factors, rotation = "oblimin", method = "minres", n_obs 
 #' if (dt_available()) {
 #'   dt_parallel_analysis(dt_dataset("holzinger_swineford_9"), n_iter = 5, seed = 1)$n_factors
 #' }
-dt_parallel_analysis <- function(x, n_obs = NULL, n_iter = 20, quantile = 0.95, seed = NULL,
-                                 progress = interactive()) {
+dt_parallel_analysis <- function(x, n_obs = NULL, n_iter = 20, quantile = 0.95,
+                                 measure = "pearson", seed = NULL, progress = interactive()) {
   call <- match.call()
-  arguments <- list(data = x, n_obs = n_obs, n_iter = n_iter, quantile = quantile, seed = seed)
+  arguments <- list(
+    data = x, n_obs = n_obs, n_iter = n_iter, quantile = quantile, measure = measure, seed = seed
+  )
   as_result(ask("parallel_analysis", arguments, progress, call), call)
 }
 

@@ -231,6 +231,7 @@ BY_FUNCTION: dict[tuple[str, str], Callable[[Draw], Any]] = {
     ("margin", "data"): lambda draw: _design(draw) if draw(st.booleans()) else usable_tables(draw),
     ("simulate", "n"): one_of(2, 10, 50),
     ("simulate", "n_factors"): one_of(None, 2, 3),
+    ("parallel_analysis", "measure"): one_of("pearson", "polychoric", "tetrachoric", "mixed"),
     ("from_matrix", "measure"): one_of("pearson", "mine", ""),
 }
 

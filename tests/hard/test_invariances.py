@@ -11,7 +11,7 @@ import dtstat as dt
 pytestmark = pytest.mark.filterwarnings("ignore::dtstat.DTWarning")  # of small samples and twins
 
 # The same examples each time; each is a whole analysis, so there are few.
-FEW = settings(derandomize=True, deadline=None, max_examples=25, database=None)
+FEW = settings(max_examples=25)
 FEWER = settings(FEW, max_examples=6)
 SEEDS = st.integers(0, 2**31)
 

@@ -46,7 +46,7 @@ def steps_from(path, floor):
     return [(max(low, floor), high, *counts) for low, high, *counts in rows if high > floor]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.integers(2, 9).flatmap(symmetric), st.sampled_from([0.0, 0.2, 0.4, 0.5, 0.8]))
 def test_the_path_from_the_floor_up(R, floor):
     sparse, dense = (

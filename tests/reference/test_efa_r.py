@@ -172,3 +172,21 @@ def test_parallel_analysis_suggests_what_psych_does(run_r, name: str) -> None:
     np.testing.assert_allclose(ours.observed.factors, theirs["fa"], rtol=0, atol=LOADING_TOL)
     np.testing.assert_allclose(ours.observed.components, theirs["pc"], rtol=0, atol=1e-8)
     assert [ours.n_factors, ours.n_components] == theirs["number"]
+
+
+def test_noise_of_polychoric_correlations_is_that_of_psych(run_r) -> None:
+    """psych shuffles the answers; ours is shuffled, or drawn and cut: the same but for chance."""
+    theirs = run_r(
+        "x <- na.omit(psychTools::bfi[1:700, 1:8]); options(mc.cores = 1); set.seed(1); "
+        "capture.output(p <- suppressWarnings(suppressMessages(psych::fa.parallel("
+        "x, fa = 'both', cor = 'poly', plot = FALSE, n.iter = 20)))); v <- p$values[, 1:8]; "
+        "list(x = as.matrix(x), pc = p$pc.values, mean = colMeans(v), sd = apply(v, 2, sd))"
+    )
+    items = as_items(pd.DataFrame(theirs["x"], dtype=float))
+    ours = run_parallel_analysis(items, n_iter=20, measure="polychoric", seed=1)
+    np.testing.assert_allclose(ours.observed.components, theirs["pc"], rtol=0, atol=5e-3)
+    error = np.array(theirs["sd"]) * np.sqrt(2 / 20)
+    for noise in (ours.simulated, ours.resampled):
+        assert noise is not None
+        difference = noise.components.mean(axis=0) - theirs["mean"]
+        assert np.all(np.abs(difference) < 4 * error)

@@ -56,6 +56,7 @@ def test_ctrl_c_comes_back_to_r(require_r, library):
     code = """
     library(dtstat)
     x <- dt_dataset("likert_survey")
+    r <- dt_stability(x, n_boot = 2, seed = 1)  # what is compiled once is compiled
     cat("ready\\n"); flush(stdout())
     r <- suppressWarnings(dt_stability(x, n_boot = 1e6, seed = 1, progress = FALSE))
     cat("kept", r$glance$n_done > 0, "\\n"); flush(stdout())

@@ -10,6 +10,7 @@ import pandas as pd
 
 from dtstat.arrays import FloatArray
 from dtstat.dependence.moment import pearson
+from dtstat.dependence.ordinal import Kind, latent_correlation_matrix, thresholds
 from dtstat.estimation.efa.estimate import minres
 from dtstat.progress import Progress, track
 from dtstat.simulation.seeds import streams
@@ -52,7 +53,8 @@ class ParallelEigenvalues:
     observed
         Of the correlations, (p,) each.
     simulated
-        Of independent normal items, (n_iter, p) each.
+        Of independent normal items, (n_iter, p) each; beside latent correlations, of such items
+        cut where those of the data are.
     resampled
         Of the data with each item shuffled, (n_iter, p) each; None without the data.
     quantile
@@ -98,11 +100,22 @@ def parallel_eigenvalues(
     quantile: float,
     seed: int,
     progress: Progress = None,
+    kinds: Sequence[Kind] | None = None,
 ) -> ParallelEigenvalues:
-    """Eigenvalues of R beside ``n_iter`` simulated and, given the data X, resampled matrices."""
+    """Eigenvalues of R beside ``n_iter`` simulated and, given the data X, resampled matrices.
+
+    ``kinds`` are those of the items if R are the correlations of the normal variables behind them.
+    """
     generators = streams(seed, 2 * n_iter)
-    simulated = simulated_eigenvalues(n_obs, len(R), generators[:n_iter], progress)
-    resampled = None if X is None else resampled_eigenvalues(X, generators[n_iter:], progress)
+    first, second = generators[:n_iter], generators[n_iter:]
+    if X is None or kinds is None:
+        simulated = simulated_eigenvalues(n_obs, len(R), first, progress)
+        resampled = None if X is None else resampled_eigenvalues(X, second, progress)
+    else:
+        simulated = cut_eigenvalues(X, kinds, first, progress)
+        resampled = resampled_eigenvalues(
+            X, second, progress, lambda values: latent_correlation_matrix(values, kinds)
+        )
     return ParallelEigenvalues(eigenvalues(R), simulated, resampled, quantile)
 
 
@@ -145,8 +158,57 @@ def simulated_eigenvalues(
     return _collect(lambda rng: random_correlations(n, p, rng), generators, progress, "simulated")
 
 
+def cut_eigenvalues(
+    X: FloatArray,
+    kinds: Sequence[Kind],
+    generators: Sequence[np.random.Generator],
+    progress: Progress = None,
+) -> Eigenvalues:
+    """Eigenvalues of latent correlations for items that share nothing, one matrix per generator.
+
+    Polychoric correlations scatter more than those of normal items, the more so the fewer and the
+    more uneven the categories: independent binary items with shares p, p′ of yes by
+
+        Var(r) ≈ p(1 − p) p′(1 − p′) / (n φ(τ)² φ(τ′)²) ≥ (π²/4) / n   (Pearson 1900),
+
+    so that beside uncut noise they show factors that are none (Timmerman & Lorenzo-Seva 2011).
+
+    Parameters
+    ----------
+    X
+        (n, p) data, for the places of cuts and gaps; NaN is missing.
+    kinds
+        Of the p items.
+    generators
+        One per simulated matrix.
+    progress
+        As in :mod:`dtstat.progress`.
+
+    References
+    ----------
+    Timmerman, M. E. & Lorenzo-Seva, U. (2011). Dimensionality assessment of ordered polytomous
+    items with parallel analysis. Psychological Methods 16, 209–220.
+    """
+    cuts = [None if k == "continuous" else thresholds(x) for k, x in zip(kinds, X.T, strict=True)]
+    gaps = np.isnan(X)
+
+    def latent(rng: np.random.Generator) -> FloatArray:
+        Z = rng.normal(size=X.shape)
+        for j, cut in enumerate(cuts):
+            if cut is not None:
+                Z[:, j] = np.searchsorted(cut, Z[:, j])
+        Z[gaps] = np.nan
+        # A rare answer may not be drawn at all; who always answers the same shares nothing.
+        return np.nan_to_num(latent_correlation_matrix(Z, kinds))
+
+    return _collect(latent, generators, progress, "simulated")
+
+
 def resampled_eigenvalues(
-    X: FloatArray, generators: Sequence[np.random.Generator], progress: Progress = None
+    X: FloatArray,
+    generators: Sequence[np.random.Generator],
+    progress: Progress = None,
+    correlate: Callable[[FloatArray], FloatArray] = pearson,
 ) -> Eigenvalues:
     """Eigenvalues for the data with each item's answers shuffled (Buja & Eyuboglu 1992).
 
@@ -160,6 +222,8 @@ def resampled_eigenvalues(
         One a shuffled matrix.
     progress
         As in :mod:`dtstat.progress`.
+    correlate
+        Correlations of data.
 
     References
     ----------
@@ -170,7 +234,7 @@ def resampled_eigenvalues(
 
     def shuffled(rng: np.random.Generator) -> FloatArray:
         # A pair that has only one answer in its common rows shares nothing.
-        return np.nan_to_num(pearson(rng.permuted(items, axis=1).T))
+        return np.nan_to_num(correlate(rng.permuted(items, axis=1).T))
 
     return _collect(shuffled, generators, progress, "resampled")
 

@@ -9,6 +9,7 @@ import numpy as np
 from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data import as_items
 from dtstat.dependence import REGISTRY, DependenceMatrix, dependence_matrix
+from dtstat.dependence.registry import LATENT
 from dtstat.dependence.resampled import RowDependence
 from dtstat.errors import EstimationError, EstimationWarning, silenced, warn
 from dtstat.estimation.factors.fit_measures import implied_correlations
@@ -25,7 +26,6 @@ from dtstat.theory.margin import margin_values
 from dtstat.theory.survey import POPULATION, simulated_rows
 
 _LEVEL = 0.95
-_LATENT = ("polychoric", "tetrachoric", "mixed")  # their population values are the correlations
 _IMPLIED_SEED = 0
 
 
@@ -38,7 +38,7 @@ def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
     measure, names = fit.dependence.measure, fit.item_names
     if measure not in REGISTRY:
         return None, False
-    to_measure = np.copy if measure in _LATENT else POPULATION.get(measure)
+    to_measure = np.copy if measure in LATENT else POPULATION.get(measure)
     if fit.nonlinear is None and to_measure is not None:
         values = to_measure(np.clip(implied_correlations(fit.estimate), -1.0, 1.0))
         return DependenceMatrix(values, names, measure), False

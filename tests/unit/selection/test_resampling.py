@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 
@@ -137,9 +135,7 @@ def test_interrupted_with_several_processes():
         if done == 3:
             raise KeyboardInterrupt
 
-    start = time.perf_counter()
     found = resample(echo, 30, 64, 7, n_jobs=2, progress=progress)
-    assert time.perf_counter() - start < 20
     every = {rows.tobytes() for rows, _ in resample(echo, 30, 64, 7).outcomes}
     assert len(found.outcomes) == 3
     assert {rows.tobytes() for rows, _ in found.outcomes} <= every

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from dtstat.data import as_items, load_dataset
-from dtstat.dependence import DependenceMatrix
+from dtstat.dependence import DependenceMatrix, dependence_matrix
 from dtstat.dependence.moment import pearson
+from dtstat.dependence.ordinal import polychoric_pair, thresholds
 from dtstat.errors import InputError
 from dtstat.estimation.efa.parallel import (
+    cut_eigenvalues,
     eigenvalues,
     random_correlations,
     resampled_eigenvalues,
@@ -153,3 +155,68 @@ def test_progress_is_reported(nine):
     calls = []
     run_parallel_analysis(nine, n_iter=3, seed=1, progress=lambda done, all_: calls.append(done))
     assert calls == [1, 2, 3, 1, 2, 3]
+
+
+# --- latent correlations: noise is cut as the items are ---
+
+
+def skewed_noise(seed, n=300, p=12):
+    """Independent yes/no items, some hard, some easy."""
+    return (np.random.default_rng(seed).random((n, p)) < np.linspace(0.05, 0.95, p)).astype(float)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_independent_skewed_items_have_no_factor(seed):
+    found = run_parallel_analysis(as_items(skewed_noise(seed)), measure="tetrachoric", seed=seed)
+    assert found.n_factors == found.n_components == 0
+    uncut = simulated_eigenvalues(300, 12, streams(seed, 20)).quantile(0.95)
+    assert suggested_number(found.observed.components, uncut.components) >= 3
+
+
+@pytest.mark.parametrize("measure", ["tetrachoric", "polychoric", "mixed"])
+def test_factors_of_yes_no_items_are_counted(measure):
+    rng = np.random.default_rng(1)
+    latent = 0.8 * np.repeat(rng.normal(size=(500, 2)), 5, axis=1) + 0.6 * rng.normal(
+        size=(500, 10)
+    )
+    X = (latent > np.tile([-1.2, -0.6, 0, 0.6, 1.2], 2)).astype(float)
+    found = run_parallel_analysis(as_items(X), measure=measure, seed=1)
+    assert found.n_factors == found.n_components == 2
+    assert found.resampled is not None
+    assert "cut as the items are" in repr(found)
+
+
+def test_noise_is_cut_where_the_items_are_and_has_their_gaps():
+    """Beside a plain twin: draw, cut, take out, correlate pair by pair."""
+    X = np.column_stack([skewed_noise(1, p=3), np.random.default_rng(2).integers(1, 6, 300)])
+    X[::7, 1] = X[:40, 3] = np.nan
+    rng = np.random.default_rng(5)
+    found = cut_eigenvalues(X, ["binary"] * 3 + ["ordinal"], [rng])
+    Z = np.random.default_rng(5).normal(size=X.shape)
+    cut = [(Z[:, [j]] > thresholds(X[:, j])).sum(axis=1) for j in range(4)]
+    Y = np.where(np.isnan(X), np.nan, np.column_stack(cut))
+    R = np.array(
+        [
+            [1 if i == j else polychoric_pair(a, b) for j, b in enumerate(Y.T)]
+            for i, a in enumerate(Y.T)
+        ]
+    )
+    np.testing.assert_allclose(found.components[0], np.linalg.eigvalsh(R)[::-1], atol=1e-10)
+
+
+def test_continuous_items_are_not_cut():
+    found = cut_eigenvalues(np.zeros((50, 4)), ["continuous"] * 4, [np.random.default_rng(5)])
+    R = pearson(np.random.default_rng(5).normal(size=(50, 4)))
+    np.testing.assert_allclose(found.components[0], np.linalg.eigvalsh(R)[::-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["polychoric", "tetrachoric", "mixed"])
+def test_latent_correlations_without_the_answers_are_refused(measure):
+    matrix = dependence_matrix(as_items(skewed_noise(1)), measure)
+    with pytest.raises(InputError, match=rf'parallel_analysis\(data, measure="{measure}"\)'):
+        run_parallel_analysis(matrix, seed=1)
+
+
+def test_a_measure_without_noise_to_compare_with_is_refused(nine):
+    with pytest.raises(InputError, match="`measure` must be"):
+        run_parallel_analysis(nine, measure="distance")
