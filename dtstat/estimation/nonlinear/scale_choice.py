@@ -1,19 +1,21 @@
 """Which continuous items curves are drawn through as measured, and which by their normal scores.
 
-Curves have normal noise about them. An item with long tails (an income, a time, a count of many)
-has not: its few largest answers would decide about the curves, and about the structure, by the
-luck of the draw. An item with bounded or bending responses may have, and its normal scores have
-not. So each item is judged by what it is for, its likelihood given the factors: with z drawn from
-the copula model of the structure and a smooth curve f through the item,
+Curves have normal noise about them. An item with long tails (an income, a time, a large count) has
+not: its few largest answers would decide about its curve, and with it about the structure, by the
+luck of the draw. An item with bounded or bending responses may have it, while its normal scores
+have not. So each item is judged by its likelihood given the factors. With z the factor scores of
+the copula model and f a smooth curve through the item,
 
-    ℓ = −n/2 log Var(h(x) − f(z)) + Σ log h'(x)
+    ℓ = −½ log Var(h(x) − f(z)) + mean of log h'(x)    nats per answer,
 
-with h standardising against h of the normal scores. Normal scores are taken if they gain more than
-a fifth of a nat per answer: then they are clearly the better scale, whatever the number of rows; to
-gain less, it is enough that the curves of the factors are not yet known.
+where h standardises, or gives the normal scores (less one nat for each knot of these). Normal
+scores are taken if they gain more than .15. To gain less it is enough that z is known with an
+error only: of z² + noise about .1, though curves of the units are far more likely once the factors
+are known through them; of exp(σ y), y normal, σ = .2 .04, σ = .4 .15, σ = .5 .23, σ = 1 .9. Up to
+σ = .3 curves in the items' own units are as stable as those of their logarithms.
 
-The factors are drawn with a seed of their own. So the choice does not depend on the user's, nor on
-units; turning items round changes nothing.
+Nothing here is random: the choice depends neither on the seed nor on units, signs and the order
+of items.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def gains_by_scores(
     support, start
         (p, d) the structure, and its copula model.
     normal_scores
-        (n, p) normal scores of the answers, from which factors are drawn.
+        (n, p) normal scores of the answers, from which factors are estimated.
     """
     Z, _ = factor_scores(start, normal_scores)
     designs = [bspline.design(z) for z in _standardised(Z).T]
