@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from benchmarks.curves import estimators, likelihoods, recovery, selection
+from benchmarks.curves import estimators, likelihoods, recovery, selection, skewed
 from benchmarks.harness import ROOT, Report
 
 RESULTS = ROOT / "benchmarks" / "results" / "curves"
@@ -14,7 +14,8 @@ RESULTS = ROOT / "benchmarks" / "results" / "curves"
 def main() -> None:
     """Run the parts; each writes a file of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help="estimators, likelihoods, recovery, choice")
+    names = "estimators, likelihoods, recovery, choice, skewed"
+    parser.add_argument("parts", nargs="*", help=names)
     parser.add_argument("--sets", type=int, default=50, help="data sets a row of the choices")
     parser.add_argument("--whole", action="store_true", help="the paper's network in full")
     chosen = parser.parse_args()
@@ -23,6 +24,7 @@ def main() -> None:
         "likelihoods": likelihoods.run,
         "recovery": recovery.run,
         "choice": partial(selection.run, sets=chosen.sets),
+        "skewed": skewed.run,
     }
     RESULTS.mkdir(parents=True, exist_ok=True)
     for name in chosen.parts or parts:

@@ -8,6 +8,7 @@ import pandas as pd
 import dtstat as dt
 from benchmarks.harness import Report
 from dtstat.arrays import FloatArray
+from dtstat.results.nonlinear import answer_reader
 from dtstat.simulation import Simulation
 from dtstat.simulation.maps import MAPS
 
@@ -62,8 +63,9 @@ def recovered(simulation: Simulation) -> dict[str, float]:
 
 def map_r2(simulation: Simulation, fit: dt.DTFit) -> FloatArray:
     """1 − E(ĝ − g)² / Var g of each item, at the factors that were drawn."""
-    model, scale = fit.nonlinear.model, fit.nonlinear.scale
-    fitted = model.predictors(simulation.latents) * scale.sd + scale.mean
+    model = fit.nonlinear.model
+    read, eta = answer_reader(model, fit.nonlinear.scale), model.predictors(simulation.latents)
+    fitted = np.column_stack([read(i, own) for i, own in enumerate(eta.T)])
     truth = np.zeros_like(fitted)
     parents = {name: k for k, name in enumerate(simulation.structure.factor_names)}
     items = {name: i for i, name in enumerate(simulation.structure.item_names)}

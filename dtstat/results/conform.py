@@ -20,7 +20,7 @@ from dtstat.estimation.nonlinear.bspline import K
 # Sizes of the fields of a class: a letter is a size that is the same wherever it stands, a digit
 # is itself, * is any. Dots lead into parts, [] to every entry of a tuple; None is skipped.
 SHAPES: dict[str, dict[str, str]] = {
-    "AnswerScale": {"mean": "p", "sd": "p", "levels": "p"},
+    "AnswerScale": {"mean": "p", "sd": "p", "levels": "p", "normal": "p"},
     "CFAFit": {"estimate.theta": "q"},
     "Contender": {"support": "pd"},
     "DTFit": {
@@ -43,6 +43,7 @@ SHAPES: dict[str, dict[str, str]] = {
     "LatentCorrelations": {"R": "pp"},
     "MarginIntervals": {"whole": "2", "factors": "d2", "cores": "d2"},
     "Marginals": {"answers": "p", "scores": "p", "thresholds": "p"},
+    "NormalScores": {"answers": "k", "scores": "k"},
     "Model": {"parameters": "r", "places": "r"},
     "NetworkModel": {
         "support": "pd",

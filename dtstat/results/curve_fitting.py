@@ -49,6 +49,7 @@ from dtstat.selection.holdout import SHARE, HeldOut, folds, split_rows
 
 _DRAWS = 200  # of the factors a row, for likelihoods of rows held out
 _PAPERS_DRAWS = 1000
+_APART = 4.0  # errors of their draws, between two runs of the estimation
 
 
 def fit_curves(items: ItemData, call: FitCall, work: Work) -> DTFit:
@@ -69,9 +70,12 @@ def fit_curves(items: ItemData, call: FitCall, work: Work) -> DTFit:
     if not isinstance(best, Finalist):
         return result(whole, call, work, choice, facts, None, notes=notes)
     if rows.held is not None:
-        best = fit_finalists([best.proposal], _answers(rows.all, whole, call), curves)[0]
-    notes += _restarted(best)
-    shown = summarise(best.estimate, rows.all.values, best.likelihood, cast(int, call.seed))
+        best = fit_finalists(
+            [best.proposal], _answers(rows.all, whole, call, [best.proposal]), curves
+        )[0]
+    notes += (*_by_scores(best, rows.all), *_restarted(best), *_unsettled(best))
+    likelihood, error = best.log_likelihood, best.monte_carlo_se
+    shown = summarise(best.estimate, rows.all.values, likelihood, error, cast(int, call.seed))
     return result(whole, call, work, choice, facts, None, shown, notes)
 
 
@@ -121,7 +125,7 @@ def _compare(
     work: Work,
 ) -> _Contest:
     """Fit curves to the structures; compare them with each other and with no factor at all."""
-    answers = _answers(rows.part, problem, call)
+    answers = _answers(rows.part, problem, call, proposals)
     nothing = Unrelated.of(answers)
     if not proposals:
         return _Contest([nothing], None, float(problem.n))
@@ -169,10 +173,16 @@ def _saved(items: ItemData, call: FitCall, work: Work) -> Saved[Tried] | None:
     return None if ledger is None else saved_finalists(ledger)
 
 
-def _answers(part: ItemData, problem: Input, call: FitCall) -> Answers:
+def _answers(
+    part: ItemData, problem: Input, call: FitCall, proposals: Sequence[Proposal]
+) -> Answers:
+    """Collect the rows, on the scale that suits the structure the copula finds best."""
     rated = Method(call.estimator).takes_ratings
     levels = part.levels if rated else (None,) * part.n_items
-    return Answers(part.values, levels, problem.latent.R, problem.n)
+    answers = Answers(part.values, levels, problem.latent.R, problem.n)
+    if not proposals or call.preset == "paper":
+        return answers
+    return answers.on_scale_of(proposals[0])
 
 
 def _proposals(problem: Input, call: FitCall, work: Work) -> tuple[list[Proposal], str]:
@@ -204,8 +214,8 @@ def _held(
         held = validate_curves(finalists, X, curves, work.progress)
         alone = nothing.margins.rows(X)
     else:
-        parts = _folds(rows.all, call, work)
         proposals = [one.proposal for one in finalists]
+        parts = _folds(rows.all, call, work, proposals)
         held, kept = cross_validate_curves(proposals, parts, curves, work.progress)
         finalists = [finalists[k] for k in kept]
         alone = np.concatenate([answers.margins().rows(X) for answers, X in parts])
@@ -221,7 +231,9 @@ def _searched(call: FitCall) -> bool:
     return call.search != GIVEN and call.preset is None
 
 
-def _folds(items: ItemData, call: FitCall, work: Work) -> list[tuple[Answers, FloatArray]]:
+def _folds(
+    items: ItemData, call: FitCall, work: Work, proposals: Sequence[Proposal]
+) -> list[tuple[Answers, FloatArray]]:
     fold = folds(items.n_rows, cast(int, call.seed))
     parts = []
     for k in np.unique(fold):
@@ -229,7 +241,7 @@ def _folds(items: ItemData, call: FitCall, work: Work) -> list[tuple[Answers, Fl
         check_usable(part)
         with silenced():  # said once, of all rows
             problem = prepare(part, call, replace(work, progress=None))
-        parts.append((_answers(part, problem, call), items.values[fold == k]))
+        parts.append((_answers(part, problem, call, proposals), items.values[fold == k]))
     return parts
 
 
@@ -254,6 +266,32 @@ def _restarted(best: Finalist) -> tuple[str, ...]:
     text = (
         "The sampler of the factors froze and was started again from calmer values. Look at the "
         "factor correlations: two factors may be one."
+    )
+    warn(text, EstimationWarning, stacklevel=5)
+    return (text,)
+
+
+def _by_scores(best: Finalist, items: ItemData) -> tuple[str, ...]:
+    """Say which items are known by their normal scores."""
+    chosen = best.estimate.scale.by_scores
+    if not chosen.any():
+        return ()
+    names = listed([name for name, one in zip(items.names, chosen, strict=True) if one])
+    return (
+        f"Curves are fitted to the normal scores of {names}, which describe these long-tailed "
+        "items better than their own units. Loadings and R2 are those of the scores; "
+        "response curves are in the items' own units.",
+    )
+
+
+def _unsettled(best: Finalist) -> tuple[str, ...]:
+    """Warn if runs of the chosen structure ended farther apart than their draws explain."""
+    if best.apart < _APART:
+        return ()
+    text = (
+        f"Two runs of the curves ended {np.ptp(best.runs):.1f} apart in log-likelihood, "
+        f"{best.apart:.0f} times what their draws explain: the choice may change with the seed. "
+        "Fit with other seeds and compare `candidates`, or use the estimator 'copula'."
     )
     warn(text, EstimationWarning, stacklevel=5)
     return (text,)

@@ -15,6 +15,7 @@ from dtstat.estimation.nonlinear.answer_scale import AnswerScale
 from dtstat.estimation.nonlinear.estimate import Model, NonlinearEstimate, answers_log_likelihood
 from dtstat.estimation.nonlinear.likelihood import LogLikelihood, posterior_moments
 from dtstat.estimation.nonlinear.network_model import NetworkModel
+from dtstat.estimation.nonlinear.normal_scores import NormalScores
 from dtstat.estimation.nonlinear.posterior import posterior_draws
 from dtstat.estimation.nonlinear.response_model import Edges, ResponseModel
 from dtstat.estimation.nonlinear.response_shape import GRID, Shape, curves, shape
@@ -27,7 +28,7 @@ CURVE_COLUMNS = ["item", "factor", "z", "value", "lower", "upper"]
 LOADING_COLUMNS = ["item", "factor", "loading", "slope", "r2_map", "r2_line", "nonlinearity"]
 _BAND = 1.959963984540054  # 95 %
 
-for _part in (AnswerScale, NetworkModel, ResponseModel):
+for _part in (AnswerScale, NetworkModel, NormalScores, ResponseModel):
     register(_part)
 
 
@@ -41,7 +42,8 @@ class NonlinearFit:
     model, scale
         Parameters, and how answers are coded for them.
     log_likelihood, monte_carlo_se
-        Of the rows, with the error of its estimation.
+        Of the rows, with the error of its estimation: from the draws and, of splines, from two
+        independent runs.
     n_parameters
         Effective number; NaN for a network.
     factor_correlation_errors
@@ -127,7 +129,11 @@ class NonlinearFit:
 
 
 def summarise(
-    estimate: NonlinearEstimate, X: FloatArray, likelihood: LogLikelihood, seed: int
+    estimate: NonlinearEstimate,
+    X: FloatArray,
+    log_likelihood: float,
+    monte_carlo_se: float,
+    seed: int,
 ) -> NonlinearFit:
     """Work out curves and standard errors of a fitted model.
 
@@ -137,7 +143,7 @@ def summarise(
         The model.
     X
         (n, p) answers it was fitted to.
-    likelihood
+    log_likelihood, monte_carlo_se
         Of these rows.
     seed
         Of the random numbers.
@@ -153,8 +159,8 @@ def summarise(
     return NonlinearFit(
         model=model,
         scale=estimate.scale,
-        log_likelihood=likelihood.total,
-        monte_carlo_se=likelihood.standard_error,
+        log_likelihood=log_likelihood,
+        monte_carlo_se=monte_carlo_se,
         n_parameters=estimate.n_parameters,
         factor_correlation_errors=unsure.factor_correlations,
         grid=GRID,
@@ -172,8 +178,7 @@ def answer_reader(model: Model, scale: AnswerScale) -> Callable[[int, FloatArray
 
     def read(i: int, eta: FloatArray) -> FloatArray:
         if not len(scale.levels[i]) or not isinstance(model, ResponseModel):
-            answers: FloatArray = eta * scale.sd[i] + scale.mean[i]
-            return answers
+            return scale.mean_answers(i, eta, float(model.noise[i]))
         tau = model.thresholds[i, : model.n_thresholds[i]]
         mean: FloatArray = ratings.probabilities(eta, tau) @ scale.levels[i]
         return mean

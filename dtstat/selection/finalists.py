@@ -6,13 +6,15 @@ finalists are fitted with the same random numbers, so that chance favours none o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
-from dtstat.arrays import FloatArray
+from dtstat.arrays import BoolArray, FloatArray
 from dtstat.errors import EstimationError, EstimationWarning, InputError, silenced
 from dtstat.estimation.factors.copula import FactorEstimate, fit_factors
 from dtstat.estimation.factors.marginals import learn_marginals
@@ -25,6 +27,7 @@ from dtstat.estimation.nonlinear.estimate import (
 )
 from dtstat.estimation.nonlinear.independence import Independence
 from dtstat.estimation.nonlinear.likelihood import LogLikelihood
+from dtstat.estimation.nonlinear.scale_choice import better_by_scores
 from dtstat.execution.parallel import Jobs, Outcomes, run
 from dtstat.execution.saved import Saved, digest
 from dtstat.progress import Progress, track
@@ -34,6 +37,7 @@ from dtstat.selection.holdout import HeldOut
 
 Levels = Sequence[Sequence[float] | None]
 _DRAWS = 60  # of the factors a row, for the likelihood of the rows fitted
+_RUNS = 2
 _FAR = 0.1  # nats a row: what curves hardly make good
 U = TypeVar("U")
 
@@ -63,9 +67,17 @@ class Curves:
     n_jobs: Jobs = None
     saved: Saved[Tried] | None = None
 
-    def rng(self) -> np.random.Generator:
-        """Start the random numbers, the same for every finalist."""
-        return np.random.default_rng(self.seed)
+    @property
+    def runs(self) -> int:
+        """Independent runs of the estimation: two of splines, one of a network, which costs more.
+
+        Draws of one run do not show how far another would end from it.
+        """
+        return _RUNS if self.method.takes_ratings else 1
+
+    def rng(self, run: int = 0) -> np.random.Generator:
+        """Start the random numbers of a run, the same for every finalist."""
+        return np.random.default_rng([self.seed, run] if run else self.seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,17 +91,34 @@ class Finalist(Scored):
     estimate
         The nonlinear one.
     likelihood
-        Of the rows, with its Monte Carlo error.
+        Of the rows, with the Monte Carlo error of its estimation.
+    runs
+        Log-likelihoods of independent runs of the estimation, the most likely of which is kept.
     """
 
     start: FactorEstimate
     estimate: NonlinearEstimate
     likelihood: LogLikelihood
+    runs: FloatArray
+
+    @property
+    def run_sd(self) -> float:
+        """Standard deviation of the log-likelihood from run to run; 0 if there was one only."""
+        return float(np.std(self.runs, ddof=1)) if len(self.runs) > 1 else 0.0
 
     @property
     def monte_carlo_se(self) -> float:
-        """Standard error of the log-likelihood, which was estimated from draws."""
-        return self.likelihood.standard_error
+        """Standard error of the log-likelihood, from its draws and from run to run.
+
+        The draws' part is in both: of two runs that agree by luck it is what remains.
+        """
+        return math.hypot(self.likelihood.standard_error, self.run_sd)
+
+    @property
+    def apart(self) -> float:
+        """How far runs ended apart, in errors of their draws."""
+        error = math.sqrt(2) * self.likelihood.standard_error
+        return float(np.ptp(self.runs)) / error if error else 0.0
 
     @property
     def n_parameters(self) -> float:
@@ -102,16 +131,33 @@ Tried = Finalist | EstimationError | InputError
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Rows to fit: answers, their levels (None for continuous items), latent correlations."""
+    """Rows to fit: answers, their levels (None for continuous items), latent correlations.
+
+    ``by_scores``: (p,) which items are known by their normal scores; None for none of them. All
+    structures are compared on one scale.
+    """
 
     X: FloatArray
     levels: Levels
     R: FloatArray
     n_obs: int
+    by_scores: BoolArray | None = None
+
+    @cached_property
+    def scale(self) -> AnswerScale:
+        """How answers are coded."""
+        return AnswerScale.learn(self.X, self.levels, self.by_scores)
 
     def margins(self) -> Independence:
         """Learn the model without factors."""
-        return Independence.learn(self.X, AnswerScale.learn(self.X, self.levels))
+        return Independence.learn(self.X, self.scale)
+
+    def on_scale_of(self, proposal: Proposal) -> Answers:
+        """Choose the items known by their normal scores, with the factors of a structure."""
+        support = proposal.support
+        start = fit_factors(self.R, self.n_obs, support)
+        scores = learn_marginals(self.X).normal_scores(self.X)
+        return replace(self, by_scores=better_by_scores(self.X, support, start, scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,15 +235,34 @@ def fit_finalists(
 def _key(proposal: Proposal, answers: Answers, curves: Curves) -> str:
     """Name a fit by all it depends on: the same structure may be fitted to several parts."""
     how = f"{curves.method} {curves.seed}"
-    return digest([how, proposal.support, answers.X, answers.R])
+    return digest([how, proposal.support, answers.X, answers.R, answers.scale.by_scores])
 
 
 def _fit(proposal: Proposal, answers: Answers, curves: Curves, progress: Progress) -> Finalist:
-    rng = curves.rng()
+    """Run the estimation as often as it takes to see its own variation; keep the best run."""
+    found: list[tuple[FactorEstimate, NonlinearEstimate, LogLikelihood]] = []
+    for number in range(curves.runs):
+        try:
+            found.append(_run(proposal, answers, curves, number, progress))
+        except EstimationError:
+            if number == curves.runs - 1 and not found:
+                raise
+    runs = np.array([likelihood.total for _, _, likelihood in found])
+    start, estimate, likelihood = found[int(runs.argmax())]
+    # That any run froze is told, be it the one that is kept or not.
+    froze = max(int(len(found) < curves.runs), *(one.restarts for _, one, _ in found))
+    estimate = replace(estimate, restarts=froze)
+    return Finalist(proposal, likelihood.total, len(answers.X), start, estimate, likelihood, runs)
+
+
+def _run(
+    proposal: Proposal, answers: Answers, curves: Curves, number: int, progress: Progress
+) -> tuple[FactorEstimate, NonlinearEstimate, LogLikelihood]:
+    rng = curves.rng(number)
     start, estimate = _estimate(proposal, answers, curves, rng, progress)
     model, scale = estimate.model, estimate.scale
     found = answers_log_likelihood(model, scale, answers.X, rng, draws=_DRAWS)
-    return Finalist(proposal, found.total, len(answers.X), start, estimate, found)
+    return start, estimate, found
 
 
 def _estimate(
@@ -209,16 +274,17 @@ def _estimate(
 ) -> tuple[FactorEstimate, NonlinearEstimate]:
     X = answers.X
     start = fit_factors(answers.R, answers.n_obs, proposal.support)
-    scale = AnswerScale.learn(X, answers.levels)
     scores = learn_marginals(X).normal_scores(X)
     support = proposal.support
-    return start, fit_nonlinear(X, scale, support, start, scores, curves.method, rng, progress)
+    return start, fit_nonlinear(
+        X, answers.scale, support, start, scores, curves.method, rng, progress
+    )
 
 
 def validate_curves(
     finalists: Sequence[Finalist], held: FloatArray, curves: Curves, progress: Progress = None
 ) -> HeldOut:
-    """Score finalists on rows that were not fitted."""
+    """Score finalists on rows that were not fitted, with the errors of draws and runs."""
 
     def one(finalist: Finalist) -> LogLikelihood:
         rng = curves.rng()
@@ -227,7 +293,9 @@ def validate_curves(
 
     done = run(one, finalists, curves.n_jobs, threads=True)
     found = _in_order(done, len(finalists), progress, "held-out rows")
-    errors = np.array([likelihood.standard_error for likelihood in found])
+    # Runs are taken to differ as much per row here as in the rows fitted.
+    from_run_to_run = np.array([one.run_sd * len(held) / one.n_obs for one in finalists])
+    errors = np.hypot([likelihood.standard_error for likelihood in found], from_run_to_run)
     return HeldOut(np.array([likelihood.rows for likelihood in found]), errors)
 
 

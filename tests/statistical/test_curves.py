@@ -11,6 +11,7 @@ from dtstat.estimation.factors.rows import plausible_values
 from dtstat.estimation.neural import FAST, fit_network
 from dtstat.estimation.nonlinear.likelihood import log_likelihood
 from dtstat.estimation.nonlinear.spline import fit_spline
+from dtstat.results.nonlinear import answer_reader
 from dtstat.simulation.maps import MAPS
 
 CLOSE = 2.0  # nats, of all held-out rows together
@@ -65,7 +66,11 @@ def test_a_pretrained_network_is_nearly_as_likely_as_splines():
 def map_r2(simulation, fit):
     """1 − E(ĝ − g)² / Var g of each item, at the factors that were drawn."""
     curves = fit.nonlinear
-    fitted = curves.model.predictors(simulation.latents) * curves.scale.sd + curves.scale.mean
+    read, eta = (
+        answer_reader(curves.model, curves.scale),
+        curves.model.predictors(simulation.latents),
+    )
+    fitted = np.column_stack([read(i, own) for i, own in enumerate(eta.T)])
     z = simulation.latents[:, simulation.structure.support.argmax(axis=1)]
     truth = np.column_stack([MAPS[m](z[:, i]) for i, m in enumerate(simulation.maps["map"])])
     return 1 - ((fitted - truth) ** 2).mean(axis=0) / truth.var(axis=0)

@@ -84,9 +84,8 @@ def answers_log_likelihood(
 
     Arguments as in :func:`dtstat.estimation.nonlinear.likelihood.log_likelihood`.
     """
-    coded = scale.encode(X)
-    found = log_likelihood(model, coded, rng, method, draws)
-    return LogLikelihood(found.rows + (~np.isnan(coded)) @ scale.log_jacobian, found.variances)
+    found = log_likelihood(model, scale.encode(X), rng, method, draws)
+    return LogLikelihood(found.rows + scale.log_jacobian(X).sum(axis=1), found.variances)
 
 
 def fit_nonlinear(
@@ -177,6 +176,8 @@ def _check_rows(n: int, support: BoolArray) -> None:
 
 def _n_parameters(edf: FloatArray, scale: AnswerScale, support: BoolArray) -> float:
     """Curves, noise or thresholds, and factor correlations.
+
+    Knots of normal scores are not counted: they are the same for all structures.
 
     The level of a curve is in its effective degrees of freedom; a rating has thresholds instead.
     """

@@ -41,14 +41,14 @@ class Independence:
 
     @property
     def n_parameters(self) -> float:
-        """Mean and variance of a normal item, shares of a rating less one."""
+        """Mean and variance of a continuous item, shares of a rating less one."""
         c = self.scale.n_categories
         return float(np.where(c > 0, c - 1, 2).sum())
 
     def rows(self, X: FloatArray) -> FloatArray:
         """(n,) log-likelihoods of rows of answers; missing ones are left out."""
         coded = self.scale.encode(X)
-        values = -0.5 * (math.log(2 * math.pi) + coded**2) + self.scale.log_jacobian
+        values = -0.5 * (math.log(2 * math.pi) + coded**2) + self.scale.log_jacobian(X)
         for i, shares in enumerate(self.log_shares):
             if len(shares):
                 seen = ~np.isnan(coded[:, i])

@@ -1,7 +1,8 @@
 """What fitted curves look like: their values, how steep they are, how far from straight.
 
 For edge (i, j), with the factors as the model says, Z ~ N(0, Φ), and g_i on the scale on which the
-item (for a rating: the response behind it) has variance 1:
+item (for a rating: the response behind it; for an item known by its normal scores: these) has
+variance 1:
 
     slope      E|∂g_i/∂z_j|
     loading    E[∂g_i/∂z_j], which is the slope of the straight line nearest to g_i (Stein 1981)

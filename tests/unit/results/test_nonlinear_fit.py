@@ -13,6 +13,7 @@ import dtstat as dt
 from dtstat.estimation.nonlinear import bspline
 from dtstat.estimation.nonlinear.answer_scale import AnswerScale
 from dtstat.estimation.nonlinear.network_model import NetworkModel
+from dtstat.estimation.nonlinear.normal_scores import NormalScores
 from dtstat.estimation.nonlinear.response_model import ResponseModel
 from dtstat.estimation.nonlinear.response_shape import GRID, curves
 from dtstat.results.nonlinear import NonlinearFit, answer_reader
@@ -144,7 +145,9 @@ def mixed_fit(b=1.2):
         np.array([2]),
         np.eye(2),
     )
-    scale = AnswerScale(np.zeros(1), np.ones(1), (np.array([1.0, 2.0, 3.0]),))
+    scale = AnswerScale(
+        np.zeros(1), np.ones(1), (np.array([1.0, 2.0, 3.0]),), (NormalScores.none(),)
+    )
     values, known = curves(model, answer_reader(model, scale)), np.zeros((2, 2))
     return NonlinearFit(model, scale, 0.0, 0.0, 1.0, known, GRID, values, values, values, 0.5, 0, 1)
 
@@ -177,8 +180,19 @@ def test_nonlinear_loadings(fit):
     assert frame["r2_map"].between(0, 1).all()
     assert (frame["r2_line"] <= frame["r2_map"] + 1e-9).all()
     np.testing.assert_allclose(frame["nonlinearity"], 1 - frame["r2_line"] / frame["r2_map"])
-    bent = frame.set_index("item")["nonlinearity"]
-    assert bent["x6"] > 0.03 > bent["x4"]
+
+
+def test_an_item_bent_by_its_units_is_straight_by_its_scores(fit):
+    """x6 = exp(y/2) with y a line: its scores are a line again, its mean answers are not."""
+    assert fit.nonlinear.scale.by_scores.tolist() == [False] * 5 + [True]
+    straight = fit.nonlinear_loadings.set_index("item")["nonlinearity"]
+    assert max(straight["x6"], straight["x4"]) < 0.03
+    curve = fit.response_curves().query("item == 'x6'").set_index(GRID)["value"]
+    truth = np.exp(GRID / 2 + 0.7**2 / 8)
+    inner = np.abs(GRID) < 1.8
+    np.testing.assert_allclose(curve[inner], truth[inner], rtol=0.2)
+    assert "normal scores of 'x6'" in fit.notes[0]
+    assert "Note:   Curves are fitted to the normal scores of 'x6'" in str(fit.summary())
 
 
 def test_loadings_are_those_of_the_curves(fit):

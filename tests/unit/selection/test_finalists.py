@@ -99,7 +99,11 @@ def finalists(data):
 def test_finalists_are_scored_by_their_likelihoods(data, finalists):
     for one, support in zip(finalists, (ONE, TWO), strict=True):
         assert one.log_likelihood == one.likelihood.total
-        assert one.monte_carlo_se == one.likelihood.standard_error > 0
+        assert len(one.runs) == 2
+        assert one.log_likelihood == one.runs.max()
+        draws, apart = one.likelihood.standard_error, abs(np.diff(one.runs).item())
+        assert one.monte_carlo_se == pytest.approx(math.hypot(draws, apart / math.sqrt(2)))
+        assert draws > 0
         assert one.n_parameters == one.estimate.n_parameters
         assert one.n_obs == 150
         k = one.n_parameters

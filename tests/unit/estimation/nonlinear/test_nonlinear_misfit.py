@@ -9,6 +9,7 @@ from dtstat.estimation.nonlinear import bspline
 from dtstat.estimation.nonlinear.answer_scale import AnswerScale
 from dtstat.estimation.nonlinear.estimate import NonlinearEstimate
 from dtstat.estimation.nonlinear.misfit import drawn_answers, effective_rows, rank_correlations
+from dtstat.estimation.nonlinear.normal_scores import NormalScores
 from dtstat.estimation.nonlinear.response_model import ResponseModel
 
 LINE = (np.arange(bspline.K) - 9) * bspline.WIDTH  # f(z) = z
@@ -32,7 +33,8 @@ def estimate(L=L, Phi=PHI, rated=False):
         n_tau,
         Phi,
     )
-    scale = AnswerScale(np.zeros(p), np.ones(p), (np.empty(0),) * p)
+    none = (NormalScores.none(),) * p
+    scale = AnswerScale(np.zeros(p), np.ones(p), (np.empty(0),) * p, none)
     return NonlinearEstimate(model, scale, np.zeros((1, 2)), 0.0, np.ones(6), 0.5, 0)
 
 
