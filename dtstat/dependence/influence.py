@@ -44,7 +44,7 @@ from dtstat.dependence.rank import dense_codes
 
 # Numbers in the array of influences, and products of signs for Kendall: what memory and patience
 # allow. Γ is a mean over rows, which some thousand of them estimate as well as all.
-_MOST_NUMBERS = 20_000_000
+_MOST_NUMBERS = 10_000_000
 _MOST_SIGNS = 20_000_000_000
 _LARGEST = 0.999
 _SEED = 0

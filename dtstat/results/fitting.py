@@ -29,7 +29,7 @@ from dtstat.estimation.factors.copula import (
 )
 from dtstat.estimation.factors.marginals import Marginals, learn_marginals, linear_marginals
 from dtstat.estimation.factors.maximum_likelihood import LEAST_UNIQUENESS, MANY_ITEMS
-from dtstat.estimation.factors.reported import RATINGS, Answers, as_reported, drawn_answers
+from dtstat.estimation.factors.reported import RATINGS, Answers, Source, as_reported
 from dtstat.estimation.factors.robust import misfit_scaling
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.execution.parallel import Jobs
@@ -62,8 +62,9 @@ ESTIMATORS = ("copula", "linear", *NONLINEAR)
 UNCOVERED = ("attach", "report", "error")
 MISFIT = ("estimated", "none")
 _FEWEST_ROWS = 3
-# Size of the array of influences that say how much correlations vary, and fewest rows of it.
-_INFLUENCES, _FEWEST_INFLUENCES = 1_000_000, 20
+# How much correlations vary is looked up in some rows: numbers in the array of their influences,
+# fewest rows, and most items for which that is worth its time.
+_INFLUENCES, _FEWEST_INFLUENCES, _MOST_ITEMS = 250_000, 50, 300
 _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 1e-3  # gain in log-likelihood of a step that stands still
 _OF_FACTORS = (
     "The items are factors of another fit. Their correlations are estimates, not observations: "
@@ -95,22 +96,24 @@ class Input:
     ----------
     dependence
         The matrix to threshold.
-    latent
-        Correlations that copula models are fitted to.
+    source
+        Correlations that copula models are fitted to, with their rows.
     screened
-        (p, p) correlations by which structures are compared while searching; those of ``latent``,
+        (p, p) correlations by which structures are compared while searching; those of ``source``,
         or with curves any dependence, which they can describe.
     n
         Rows behind an entry.
-    answers
-        The rows; None if a matrix was given.
     """
 
     dependence: DependenceMatrix
-    latent: LatentCorrelations
+    source: Source
     screened: FloatArray
     n: int
-    answers: Answers | None = None
+
+    @property
+    def latent(self) -> LatentCorrelations:
+        """The correlations alone."""
+        return self.source.latent
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +222,7 @@ def fit_matrix(matrix: DependenceMatrix, n_obs: int | None, call: FitCall, work:
     known = replace(matrix, n_obs=rows)
     n = rows if n_obs is not None else typical_rows(known)
     latent = latent_correlations(known)
-    problem = Input(known, latent, latent.R, n)
+    problem = Input(known, Source(latent, None), latent.R, n)
     evaluator, outcome = search(problem, call, work)
     counted = outcome.n_effective
     everything = contenders(evaluator.fitted, outcome.passed_over, counted, None)
@@ -269,7 +272,7 @@ def prepare(items: ItemData, call: FitCall, work: Work) -> Input:
     any_dependence = call.estimator in NONLINEAR and matrix.measure not in BRIDGES
     screened = nearest_correlation(np.abs(matrix.values)) if any_dependence else latent.R
     used = items.complete_rows() if missing == "listwise" else items
-    return Input(matrix, latent, screened, typical_rows(matrix), Answers.of(used))
+    return Input(matrix, Source(latent, Answers.of(used)), screened, typical_rows(matrix))
 
 
 def typical_rows(matrix: DependenceMatrix) -> int:
@@ -310,21 +313,25 @@ def _scaling(problem: Input) -> Callable[[FactorEstimate], float] | None:
     """Return what tells how much larger than that of normal rows a model's misfit is by chance.
 
     None where that cannot be told: of a matrix of polychoric correlations, with curves of any
-    dependence, and with so many items that few rows could be looked at.
+    dependence, and with very many items.
     """
-    latent, n = problem.latent, cast(int, problem.dependence.n_obs)
-    answers = drawn_answers(latent) if problem.answers is None else problem.answers
-    share = problem.n / n if problem.answers is not None else 1.0
-    few = _INFLUENCES // len(latent.R) ** 2 < _FEWEST_INFLUENCES
-    if answers is None or few or problem.screened is not latent.R:
+    source, n = problem.source, cast(int, problem.dependence.n_obs)
+    rows, p = source.rows, len(source.latent.R)
+    if rows is None or p > _MOST_ITEMS or problem.screened is not source.latent.R:
         return None
-    known = answers
+    share = 1.0 if source.answers is None else problem.n / n
+    known = rows
 
     @cache
     def influence() -> Influence:
-        return known.influence(latent.measure, latent.R, _INFLUENCES)
+        return known.influence(source.latent, max(_INFLUENCES, _FEWEST_INFLUENCES * p**2))
 
     return lambda estimate: misfit_scaling(estimate, influence()) * share
+
+
+def _reports_ratings(problem: Input, call: FitCall) -> bool:
+    """Whether ratings are reported from other correlations than those they were searched in."""
+    return call.estimator != "linear" and problem.latent.measure not in RATINGS
 
 
 def _cross_validated(
@@ -363,12 +370,11 @@ def result(
     tolerance = _TOLERANCE if few else _TOLERANCE_OF_MANY
     estimate = fit_factors(problem.latent.R, problem.n, support, tolerance)
     reported = as_reported(
-        problem.answers,
-        problem.latent,
+        problem.source,
         estimate,
         support,
         cast(int, matrix.n_obs),
-        ratings=call.estimator != "linear" and problem.latent.measure not in RATINGS,
+        _reports_ratings(problem, call),
     )
     rest = [k for k in range(len(everything)) if k not in set(order)]
     attached = attached_items(bars, support)

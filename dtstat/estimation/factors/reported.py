@@ -10,6 +10,7 @@ items as normal scores; any increasing transformation of an item is still the sa
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -83,10 +84,10 @@ class Answers:
         """Whether any item is binary or ordinal."""
         return any(kind != "continuous" for kind in self.kinds)
 
-    def influence(self, measure: str, R: FloatArray, most_numbers: int | None = None) -> Influence:
+    def influence(self, latent: LatentCorrelations, most_numbers: int | None = None) -> Influence:
         """Influence of the rows on latent correlations."""
         limit = {} if most_numbers is None else {"most_numbers": most_numbers}
-        return latent_influence(self.values, self.kinds, measure, R, **limit)
+        return latent_influence(self.values, self.kinds, latent.measure, latent.R, **limit)
 
 
 def drawn_answers(latent: LatentCorrelations) -> Answers | None:
@@ -104,9 +105,27 @@ def drawn_answers(latent: LatentCorrelations) -> Answers | None:
     return Answers(Z, (continuous,) * p)
 
 
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Latent correlations with the rows behind them; without rows if only a matrix is known."""
+
+    latent: LatentCorrelations
+    answers: Answers | None
+
+    @cached_property
+    def rows(self) -> Answers | None:
+        """The answers, or rows as the matrix implies them; None if it does not."""
+        return drawn_answers(self.latent) if self.answers is None else self.answers
+
+    @cached_property
+    def influence(self) -> Influence:
+        """Influence of the rows on the correlations."""
+        assert self.rows is not None
+        return self.rows.influence(self.latent)
+
+
 def as_reported(
-    answers: Answers | None,
-    latent: LatentCorrelations,
+    source: Source,
     estimate: FactorEstimate,
     support: BoolArray,
     n: int,
@@ -116,10 +135,10 @@ def as_reported(
 
     Parameters
     ----------
-    answers
-        The rows; None if only the matrix is known.
-    latent, estimate
-        Correlations of the search, and the model fitted to them.
+    source
+        Correlations of the search, and their rows.
+    estimate
+        The model fitted to these correlations.
     support
         (p, d) the structure.
     n
@@ -127,27 +146,20 @@ def as_reported(
     ratings
         Whether ratings are reported as ratings.
     """
-    if answers is not None and ratings and answers.has_ratings:
-        again = _behind_ratings(answers, latent)
+    if ratings and source.answers is not None and source.answers.has_ratings:
+        again = _behind_ratings(source.answers, source.latent)
         if again is not None:
-            answers, latent = again
-            estimate = fit_factors(latent.R, n, support)
-    unknown = StandardErrors(
-        np.full(support.shape, np.nan), np.full((support.shape[1],) * 2, np.nan)
-    )
-    untested = _why_untested(answers, latent, estimate, n)
+            source, estimate = again, fit_factors(again.latent.R, n, support)
+    p, d = support.shape
+    unknown = StandardErrors(np.full((p, d), np.nan), np.full((d, d), np.nan))
+    untested = _why_untested(source, estimate, n)
     if untested:
-        return ReportedModel(latent, estimate, unknown, None, untested)
-    rows = answers or drawn_answers(latent)
-    assert rows is not None
-    influence = rows.influence(latent.measure, latent.R)
-    test, errors = robust_inference(latent.R, estimate, influence, n)
-    return ReportedModel(latent, estimate, errors, test, "")
+        return ReportedModel(source.latent, estimate, unknown, None, untested)
+    test, errors = robust_inference(source.latent.R, estimate, source.influence, n)
+    return ReportedModel(source.latent, estimate, errors, test, "")
 
 
-def _behind_ratings(
-    answers: Answers, latent: LatentCorrelations
-) -> tuple[Answers, LatentCorrelations] | None:
+def _behind_ratings(answers: Answers, latent: LatentCorrelations) -> Source | None:
     """Return polychoric or mixed correlations and their rows; None where a pair has none."""
     kinds = answers.kinds
     continuous = [kind == "continuous" for kind in kinds]
@@ -162,20 +174,19 @@ def _behind_ratings(
     measure = "mixed" if any(continuous) else "polychoric"
     smallest = float(np.linalg.eigvalsh(R)[0])
     again = LatentCorrelations(R, measure, latent.n_obs, False, smallest)
-    return Answers(values, kinds), again
+    return Source(again, Answers(values, kinds))
 
 
-def _why_untested(
-    answers: Answers | None, latent: LatentCorrelations, estimate: FactorEstimate, n: int
-) -> str:
+def _why_untested(source: Source, estimate: FactorEstimate, n: int) -> str:
     """Say why there is no test, or nothing if there is one."""
+    latent = source.latent
     p = len(latent.R)
     needed = max(_FEWEST_ROWS, _ROWS_PER_ITEM * p)
     if not estimate.loadings.any():
         return "There are no factors to test."
     if degrees_of_freedom(estimate) <= 0:
         return "The model has no degrees of freedom."
-    if answers is None and (latent.measure in RATINGS or latent.measure not in TRACEABLE):
+    if source.rows is None:
         return (
             f"The errors of {latent.measure} correlations depend on the answers, and a matrix has "
             "none."

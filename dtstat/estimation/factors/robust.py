@@ -45,8 +45,6 @@ from dtstat.estimation.factors.maximum_likelihood import LEAST_UNIQUENESS
 from dtstat.estimation.factors.misfit import degrees_of_freedom, discrepancy
 
 _BLOCK = 2_000_000  # numbers of influences that are multiplied at a time
-_PAIRED = 4_000_000  # numbers of influences whose rows are paired with each other ...
-_MOST_PAIRED = 1000  # ... and most of these rows
 
 
 @dataclass(frozen=True)
@@ -212,15 +210,27 @@ class _Score:
         return np.asarray(np.linalg.pinv(self.information(), hermitian=True), dtype=np.float64)
 
     def mean_square_product(self, influence: FloatArray, g: FloatArray, bread: FloatArray) -> float:
-        """Mean of (I_r' U I_s)² over pairs of different rows, of some rows if there are many."""
-        p = influence.shape[1]
-        count = min(len(influence), _MOST_PAIRED, max(_PAIRED // p**2, 2))
-        rows = np.linspace(0, len(influence) - 1, count).astype(int)
-        M = influence[rows]
-        N = self._weighted(M).reshape(count, -1)
-        K = 0.5 * N @ M.reshape(count, -1).T - g[rows] @ bread @ g[rows].T
-        np.fill_diagonal(K, 0.0)
-        return float((K**2).sum() / (count * (count - 1)))
+        """Mean of (I_r' U I_s)² over pairs of different rows.
+
+        The products are K = Z W' with Z = [VI, −g A⁻¹] and W = [I, g], a line per row. Their sum of
+        squares is that of K, or tr(Z'Z W'W), whichever is smaller.
+        """
+        m, p, _ = influence.shape
+        above = np.triu_indices(p, 1)  # entries of symmetric matrices without diagonal, once
+        weighted = np.empty((m, len(above[0])))
+        step = max(1, _BLOCK // p**2)
+        for start in range(0, m, step):
+            block = slice(start, start + step)
+            weighted[block] = self._weighted(influence[block])[:, above[0], above[1]]
+        Z = np.hstack([weighted, -g @ bread])
+        W = np.hstack([influence[:, above[0], above[1]], g])
+        own = np.einsum("rk,rk->r", Z, W)
+        if m < 2 * Z.shape[1]:
+            K = Z @ W.T
+            total = float(np.einsum("rs,rs->", K, K))
+        else:
+            total = float(np.einsum("kl,kl->", Z.T @ Z, W.T @ W))
+        return float(total - own @ own) / (m * (m - 1))
 
     def errors(self, errors: FloatArray) -> StandardErrors:
         """Put the errors of all parameters where they belong."""

@@ -11,6 +11,7 @@ from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.resampled import RowDependence
 from dtstat.errors import silenced
 from dtstat.estimation.factors.copula import BRIDGES, latent_correlations
+from dtstat.estimation.factors.reported import Answers, Source
 from dtstat.estimation.factors.small_models import fit_small
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.results.curve_fitting import fit_curves
@@ -75,7 +76,8 @@ class Procedure:
     def _quick(self, rows: IntArray) -> BoolArray:
         matrix = self.dependence(rows)
         latent = latent_correlations(matrix)
-        problem = Input(matrix, latent, latent.R, typical_rows(matrix))
+        answers = Answers.of(self.dependence.items.take(rows))
+        problem = Input(matrix, Source(latent, answers), latent.R, typical_rows(matrix))
         _, outcome = search(problem, self.call, Work(self.dependence.measure, self.grid), fit_small)
         support = by_first_item(outcome.best.proposal.support)
         refuse_uncovered(support, matrix.names, self.call)
