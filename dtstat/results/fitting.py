@@ -64,7 +64,7 @@ MISFIT = ("estimated", "none")
 _FEWEST_ROWS = 3
 # How much correlations vary is looked up in some rows: numbers in the array of their influences,
 # fewest rows, and most items for which that is worth its time.
-_INFLUENCES, _FEWEST_INFLUENCES, _MOST_ITEMS = 250_000, 50, 300
+_INFLUENCES, _FEWEST_INFLUENCES, _MOST_ITEMS = 500_000, 50, 300
 _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 1e-3  # gain in log-likelihood of a step that stands still
 _OF_FACTORS = (
     "The items are factors of another fit. Their correlations are estimates, not observations: "

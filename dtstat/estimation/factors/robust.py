@@ -227,10 +227,10 @@ class _Score:
         own = np.einsum("rk,rk->r", Z, W)
         if m < 2 * Z.shape[1]:
             K = Z @ W.T
-            total = float(np.einsum("rs,rs->", K, K))
+            total = np.sum(K**2)
         else:
-            total = float(np.einsum("kl,kl->", Z.T @ Z, W.T @ W))
-        return float(total - own @ own) / (m * (m - 1))
+            total = np.sum((Z.T @ Z) * (W.T @ W))
+        return float(total - np.sum(own**2)) / (m * (m - 1))
 
     def errors(self, errors: FloatArray) -> StandardErrors:
         """Put the errors of all parameters where they belong."""
