@@ -25,7 +25,7 @@ from benchmarks.harness import ROOT, Report, best_of
 from benchmarks.surveys.keyed import surveys
 from dtstat.errors import EstimationWarning
 from dtstat.estimation.factors.copula import latent_correlations
-from dtstat.results.fitting import typical_rows
+from dtstat.results.problem import typical_rows
 from dtstat.selection.evaluate import Evaluator, Proposal
 from dtstat.selection.search import Rules, fit_covers, search_barcode, settle
 from dtstat.selection.sequential import search_sequential

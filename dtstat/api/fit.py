@@ -21,7 +21,8 @@ from dtstat.progress import Progress
 from dtstat.results import DTFit
 from dtstat.results.curve_fitting import fit_curves
 from dtstat.results.fit_call import FitCall
-from dtstat.results.fitting import Work, check_call, fit_items, fit_matrix
+from dtstat.results.fitting import check_call, fit_items, fit_matrix
+from dtstat.results.problem import Work
 from dtstat.selection.choose import GIVEN, by_first_item, first_item_order
 from dtstat.selection.criteria import HELD_OUT
 from dtstat.selection.search import SEARCHES

@@ -19,17 +19,9 @@ from dtstat.estimation.nonlinear.misfit import effective_rows, rank_correlations
 from dtstat.execution.saved import Saved, digest, open_checkpoint
 from dtstat.results.fit import DTFit
 from dtstat.results.fit_call import FitCall
-from dtstat.results.fitting import (
-    Choice,
-    Input,
-    Work,
-    prepare,
-    result,
-    sample_facts,
-    search,
-    warn_of_hidden,
-)
+from dtstat.results.fitting import Choice, result, sample_facts, warn_of_hidden
 from dtstat.results.nonlinear import summarise
+from dtstat.results.problem import Input, Work, prepare, search
 from dtstat.results.saved_finalists import saved_finalists
 from dtstat.selection.choose import GIVEN, contenders, ranking
 from dtstat.selection.criteria import INFORMATION, searching

@@ -309,19 +309,7 @@ class DTFit(FitPictures):
 
     def glance(self) -> pd.DataFrame:
         """One row about the whole fit; aic and bic count all rows, as other programs do."""
-        chosen = self.candidates.iloc[0]
-        about = {
-            "n_obs": self.n_obs,
-            "n_effective": self.n_effective,
-            "n_items": len(self.item_names),
-            "n_factors": self.n_factors,
-            "n_attached": int(self.attached.sum()),
-            "n_uncovered": int(chosen["n_uncovered"]),
-            "search": self.call.search,
-            "criterion": self.call.criterion,
-            "converged": self.estimate.converged,
-        }
-        return pd.DataFrame([about | frames.likelihood_measures(self) | self.fit_measures])
+        return frames.glance_frame(self)
 
     def to_lavaan(self) -> str:
         """Measurement model in lavaan's syntax."""

@@ -184,6 +184,22 @@ def likelihood_measures(fit: DTFit) -> dict[str, float]:
     return {"aic": deviance + 2 * k, "bic": deviance + k * float(np.log(fit.n_typical))}
 
 
+def glance_frame(fit: DTFit) -> pd.DataFrame:
+    """One row about the whole fit."""
+    about = {
+        "n_obs": fit.n_obs,
+        "n_effective": fit.n_effective,
+        "n_items": len(fit.item_names),
+        "n_factors": fit.n_factors,
+        "n_attached": int(fit.attached.sum()),
+        "n_uncovered": int((~fit.support.any(axis=1)).sum()),
+        "search": fit.call.search,
+        "criterion": fit.call.criterion,
+        "converged": fit.estimate.converged,
+    }
+    return pd.DataFrame([about | likelihood_measures(fit) | fit.fit_measures])
+
+
 def tidy_frame(fit: DTFit) -> pd.DataFrame:
     """List loadings, then factor correlations; with curves what they add."""
     loadings, Phi = fit.loadings.to_numpy(), factor_correlations(fit)

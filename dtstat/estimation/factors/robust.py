@@ -215,7 +215,7 @@ class _Score:
         The products are K = Z W' with Z = [VI, −g A⁻¹] and W = [I, g], a line per row. Their sum of
         squares is that of K, or tr(Z'Z W'W), whichever is smaller.
         """
-        m, p, _ = influence.shape
+        m, p = len(influence), len(self._L)
         above = np.triu_indices(p, 1)  # entries of symmetric matrices without diagonal, once
         weighted = np.empty((m, len(above[0])))
         step = max(1, _BLOCK // p**2)
@@ -227,10 +227,10 @@ class _Score:
         own = np.einsum("rk,rk->r", Z, W)
         if m < 2 * Z.shape[1]:
             K = Z @ W.T
-            total = np.sum(K**2)
+            total = float(np.sum(K**2))
         else:
-            total = np.sum((Z.T @ Z) * (W.T @ W))
-        return float(total - np.sum(own**2)) / (m * (m - 1))
+            total = float(np.sum((Z.T @ Z) * (W.T @ W)))
+        return (total - float(np.sum(own**2))) / (m * (m - 1))
 
     def errors(self, errors: FloatArray) -> StandardErrors:
         """Put the errors of all parameters where they belong."""

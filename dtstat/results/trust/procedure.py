@@ -16,14 +16,8 @@ from dtstat.estimation.factors.small_models import fit_small
 from dtstat.estimation.nonlinear.estimate import NONLINEAR
 from dtstat.results.curve_fitting import fit_curves
 from dtstat.results.fit_call import FitCall
-from dtstat.results.fitting import (
-    Input,
-    Work,
-    fit_items,
-    refuse_uncovered,
-    search,
-    typical_rows,
-)
+from dtstat.results.fitting import fit_items, refuse_uncovered
+from dtstat.results.problem import Input, Work, search, typical_rows
 from dtstat.selection.choose import by_first_item
 from dtstat.selection.criteria import HELD_OUT
 
