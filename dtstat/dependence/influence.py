@@ -38,7 +38,7 @@ from dtstat.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data.kinds import ItemKind
 from dtstat.dependence.bivariate_normal import table_influence
 from dtstat.dependence.moment import moderate, pearson
-from dtstat.dependence.ordinal import code_item
+from dtstat.dependence.ordinal import code_item, latent_correlation_matrix
 from dtstat.dependence.ordinal_scores import serial_influence
 from dtstat.dependence.rank import dense_codes
 
@@ -60,14 +60,18 @@ class Influence:
     ----------
     rows
         (m, p, p) influence of each row on each correlation, symmetric, 0 on the diagonal, mean 0.
+    bounded
+        Whether influences cannot be arbitrarily large: so with ranks and categories, not with
+        products of answers.
     halves
-        The same of two halves of the rows, each about its own correlations. Products of answers,
-        unlike ranks and categories, may be large without bound, and what a sample shows of their
-        variance is then too little; the difference between a half and the whole tells by how much.
-        Empty where that is not needed.
+        The same as ``rows`` for two halves of the rows, each about its own correlations. Where
+        influences are unbounded or categories rare, a sample shows too little of their variance;
+        the difference between a half and the whole tells by how much. Empty where that is not
+        needed or not possible.
     """
 
     rows: FloatArray
+    bounded: bool
     halves: tuple[FloatArray, ...] = ()
 
 
@@ -106,13 +110,22 @@ def latent_influence(
     if m < n:
         values = values[np.random.default_rng(_SEED).permutation(n)[:m]]
     rows = row_influences(values, kinds, measure, R)
-    if measure != "pearson":
-        return Influence(rows)
-    parts = [values[start::2] for start in (0, 1)]
-    if any((np.nanmax(part, axis=0) == np.nanmin(part, axis=0)).any() for part in parts):
-        return Influence(rows)
-    halves = [row_influences(part, kinds, measure, pearson(part)) for part in parts]
-    return Influence(rows, tuple(halves))
+    return Influence(rows, measure != "pearson", _halves(values, kinds, measure))
+
+
+def _halves(values: FloatArray, kinds: Sequence[ItemKind], measure: str) -> tuple[FloatArray, ...]:
+    """Influences in two halves of the rows; none of ranks, and none if an item is constant."""
+    if measure in ("spearman", "kendall"):
+        return ()
+    halves = []
+    for part in (values[::2], values[1::2]):
+        if (np.isnan(part).all(axis=0) | (np.nanmax(part, 0) == np.nanmin(part, 0))).any():
+            return ()
+        R = pearson(part) if measure == "pearson" else latent_correlation_matrix(part, kinds)
+        if not np.isfinite(R).all():
+            return ()
+        halves.append(row_influences(part, kinds, measure, R))
+    return tuple(halves)
 
 
 def row_influences(

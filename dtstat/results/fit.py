@@ -15,8 +15,9 @@ from dtstat.arrays import BoolArray, FloatArray
 from dtstat.dependence import DependenceMatrix
 from dtstat.errors import InputError
 from dtstat.estimation.factors.copula import FactorEstimate, LatentCorrelations
-from dtstat.estimation.factors.fit_measures import factor_fit_measures, implied_correlations
+from dtstat.estimation.factors.fit_measures import factor_fit_measures
 from dtstat.estimation.factors.marginals import Marginals, learn_marginals
+from dtstat.estimation.factors.misfit import implied_correlations
 from dtstat.estimation.factors.reported import ReportedModel, scoring_model
 from dtstat.estimation.factors.robust import RobustTest, StandardErrors
 from dtstat.estimation.factors.rows import factor_scores

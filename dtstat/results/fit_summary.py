@@ -181,8 +181,8 @@ def measure_notes(fit: DTFit) -> tuple[str, ...]:
         notes.append(f"Not tested. {model.untested}")
     else:
         notes.append(
-            "Chi-square is adjusted to the mean and variance it has for these correlations; CFI, "
-            "TLI and RMSEA follow from it, and are not those of maximum likelihood."
+            "Chi-square is that of the residual correlations, adjusted to the mean and variance it "
+            "has for these correlations; CFI, TLI and RMSEA follow from it."
         )
     if fit.nonlinear is not None:
         likelihood, error = fit.nonlinear.log_likelihood, fit.nonlinear.monte_carlo_se

@@ -8,20 +8,11 @@ import numpy as np
 
 from dtstat.arrays import FloatArray
 from dtstat.estimation.factors.copula import FactorEstimate
-from dtstat.estimation.factors.misfit import degrees_of_freedom
+from dtstat.estimation.factors.misfit import degrees_of_freedom, implied_correlations
 from dtstat.estimation.factors.reported import ReportedModel
 from dtstat.estimation.sem.fitmeasures import p_value, rmsea_measures
 
 _RMSEA = ("rmsea", "rmsea.ci.lower", "rmsea.ci.upper", "rmsea.pvalue")
-
-
-def implied_correlations(estimate: FactorEstimate) -> FloatArray:
-    """(p, p) correlations that the model implies."""
-    L = estimate.loadings
-    Sigma = L @ estimate.factor_correlations @ L.T + np.diag(estimate.uniquenesses)
-    scale = np.sqrt(Sigma.diagonal())
-    implied: FloatArray = Sigma / np.outer(scale, scale)
-    return implied
 
 
 def srmr(R: FloatArray, estimate: FactorEstimate) -> float:
@@ -36,10 +27,10 @@ def factor_fit_measures(model: ReportedModel, n: int) -> dict[str, float]:
     With T, t₁ and t₂ of :mod:`dtstat.estimation.factors.robust`, and b for independent items:
 
         chisq   T scaled and shifted to mean df and variance 2 df;
-        CFI     1 − (T − t₁) / (T_b − t₁_b),     TLI   1 − (T − t₁)/df · df_b / (T_b − t₁_b);
-        RMSEA   √[(T − t₁) / (n df)], its interval from T t₁/t₂ on t₁²/t₂ degrees of freedom.
+        TLI     1 − (T/t₁ − 1) / (T_b/t₁_b − 1),     CFI   the same with the ratio times df/df_b;
+        RMSEA   √[(T/t₁ − 1) / n], its interval from T t₁/t₂ on t₁²/t₂ degrees of freedom.
 
-    All but SRMR are NaN if the model was not tested.
+    If T is a chi-square these are the usual ones. All but SRMR are NaN if the model was not tested.
 
     Parameters
     ----------
@@ -49,27 +40,22 @@ def factor_fit_measures(model: ReportedModel, n: int) -> dict[str, float]:
         Rows.
     """
     test, estimate = model.test, model.estimate
-    df = float(degrees_of_freedom(estimate))
-    known = {"npar": float(estimate.n_parameters), "df": df}
+    df, fit = float(degrees_of_freedom(estimate)), srmr(model.latent.R, estimate)
+    measures = {"npar": float(estimate.n_parameters), "chisq": math.nan, "df": df}
     if test is None:
-        names = ("chisq", "pvalue", "chisq.scaling.factor", "cfi", "tli", *_RMSEA)
-        return dict.fromkeys(names, math.nan) | known | {"srmr": srmr(model.latent.R, estimate)}
-    excess, base = test.statistic - test.trace, test.baseline - test.baseline_trace
-    worst = max(excess, base, 0.0)
-    wide = rmsea_measures(
-        test.statistic * test.trace / test.trace_of_square,
-        test.trace**2 / test.trace_of_square,
-        n,
-        scale=test.scaling,
-    )
+        names = ("pvalue", "cfi", "tli", *_RMSEA)
+        return measures | dict.fromkeys(names, math.nan) | {"srmr": fit}
+    t1, t2 = test.trace, test.trace_of_square
+    excess, base = test.statistic / t1 - 1, test.baseline / test.baseline_trace - 1
+    p = len(model.latent.R)
+    misfit, most = df * excess, max(df * excess, p * (p - 1) / 2 * base, 0.0)
+    relative = rmsea_measures(test.statistic * t1 / t2, t1**2 / t2, n)
     return {
-        "npar": known["npar"],
+        **measures,
         "chisq": test.chisq,
-        "df": df,
         "pvalue": p_value(test.chisq, df),
-        "chisq.scaling.factor": test.scaling,
-        "cfi": 1 - max(excess, 0.0) / worst if worst > 0 else 1.0,
-        "tli": 1 - excess / df * test.baseline_df / base if base > 0 else math.nan,
-        **{name: wide[name] for name in _RMSEA},
-        "srmr": srmr(model.latent.R, estimate),
+        "cfi": 1 - max(misfit, 0.0) / most if most > 0 else 1.0,
+        "tli": 1 - excess / base if base > 0 else math.nan,
+        **{name: relative[name] for name in _RMSEA},
+        "srmr": fit,
     }

@@ -50,6 +50,15 @@ def discrepancy(R: FloatArray, estimate: FactorEstimate) -> float:
     return 0.5 * float(np.sum(residual * residual.T))
 
 
+def implied_correlations(estimate: FactorEstimate) -> FloatArray:
+    """(p, p) correlations that the model implies."""
+    L = estimate.loadings
+    Sigma = L @ estimate.factor_correlations @ L.T + np.diag(estimate.uniquenesses)
+    scale = np.sqrt(Sigma.diagonal())
+    correlations: FloatArray = Sigma / np.outer(scale, scale)
+    return correlations
+
+
 def degrees_of_freedom(estimate: FactorEstimate) -> int:
     """p(p + 1)/2 moments less free parameters."""
     p = len(estimate.uniquenesses)

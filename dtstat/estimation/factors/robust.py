@@ -2,33 +2,39 @@
 
 A factor model is fitted to correlations r with √n (r − ρ) → N(0, Γ). Normal-theory statistics take
 Γ to be that of Pearson correlations of normal rows; for rank, polychoric and most real
-correlations it is another, and the statistic n F is then a weighted sum of chi-squares. With
-Δ = ∂ vech Σ / ∂θ', V the normal-theory weight, v'Vv = ½ tr(Σ⁻¹MΣ⁻¹M) for v = vech M, and
+correlations it is another, and their p values are then wrong. Here the test is of the residual
+correlations e = r − ρ(θ) themselves. With Δ = ∂ρ/∂θ', V the normal-theory weight of the estimate
+(v'Vv = ½ tr(Σ⁻¹MΣ⁻¹M) for v = vech M) and
 
-    U = V − VΔ (Δ'VΔ)⁻¹ Δ'V,   t₁ = tr(UΓ),   t₂ = tr((UΓ)²),
+    Q = I − Δ (Δ'VΔ)⁻¹ Δ'V,   t₁ = tr(QΓQ'),   t₂ = tr((QΓQ')²),
 
-T = n G has mean t₁ and variance 2 t₂ if the model is true. So T df* / t₁ is nearly chi-square with
-df* = t₁² / t₂ degrees of freedom (Satterthwaite 1941; Satorra & Bentler 1994); scaled and shifted
-to the model's own degrees of freedom (Asparouhov & Muthén 2010) it is
+T = n e'e has mean t₁ and variance 2 t₂ if the model is true. So T t₁ / t₂ is nearly chi-square with
+t₁² / t₂ degrees of freedom (Satterthwaite 1941; Satorra & Bentler 1994), and scaled and shifted to
+the model's own degrees of freedom (Asparouhov & Muthén 2010) it is
 
     T √(df / t₂) + df − t₁ √(df / t₂).
 
-Here G = ½ tr[(Σ⁻¹R − I)²] (Browne 1974), which keeps its level with few rows where the likelihood
-ratio does not, and exists when R is singular. t₁ is a mean over rows of their influences I_r, and
-t₂ one over pairs of different rows of (I_r' U I_s)²; equal ones would add df²/n. Where these are
-unbounded (Pearson), t₁ of a sample is too small by an amount of order 1/n, which the difference
-between half and whole samples shows and takes away (Quenouille 1956). The estimates have the
-covariance (Δ'VΔ)⁻¹ Δ'VΓVΔ (Δ'VΔ)⁻¹ / n. Nothing of the size of Γ is ever stored.
+Residuals without weights have more power against forgotten loadings than normal-theory statistics
+have, and need no inverse of R. With I_r the influence of row r on r and E_r = Q I_r, t₁ is the mean
+of s_r = |E_r|² over rows, and t₂ that of (E_r'E_s)² over pairs of different rows; equal ones would
+add df²/n. Two things keep the level with few rows:
+
+- t₁ is estimated, with variance Var(s)/n, which adds to that of T: t₂ + Var(s)/2n takes the place
+  of t₂. Of products of answers (Pearson) a sample does not tell that; there it is left out.
+- A sample shows too little of t₁ where influences are unbounded or categories are rare, by an
+  amount of order 1/n; the difference between half samples and the whole takes it away (Quenouille
+  1956).
+
+The estimates have the covariance (Δ'VΔ)⁻¹ Δ'VΓVΔ (Δ'VΔ)⁻¹ / n. Nothing of the size of Γ is stored
+unless there are more rows than pairs of items.
 
 References
 ----------
 Asparouhov, T. & Muthén, B. (2010). Simple second order chi-square correction. Mplus technical
-appendix. Browne, M. W. (1974). Generalized least squares estimators in the analysis of covariance
-structures. South African Statistical Journal 8, 1–24. Quenouille, M. H. (1956). Notes on bias in
-estimation. Biometrika 43, 353–360. Satorra, A. & Bentler, P. M. (1994). Corrections
-to test statistics and standard errors in covariance structure analysis. In: Latent variables
-analysis, Sage, 399–419. Satterthwaite, F. E. (1941). Synthesis of variance. Psychometrika 6,
-309–316.
+appendix. Quenouille, M. H. (1956). Notes on bias in estimation. Biometrika 43, 353–360. Satorra, A.
+& Bentler, P. M. (1994). Corrections to test statistics and standard errors in covariance structure
+analysis. In: Latent variables analysis, Sage, 399–419. Satterthwaite, F. E. (1941). Synthesis of
+variance. Psychometrika 6, 309–316.
 """
 
 from __future__ import annotations
@@ -42,7 +48,7 @@ from dtstat.arrays import FloatArray
 from dtstat.dependence.influence import Influence
 from dtstat.estimation.factors.copula import FactorEstimate
 from dtstat.estimation.factors.maximum_likelihood import LEAST_UNIQUENESS
-from dtstat.estimation.factors.misfit import degrees_of_freedom, discrepancy
+from dtstat.estimation.factors.misfit import degrees_of_freedom, implied_correlations
 
 _BLOCK = 2_000_000  # numbers of influences that are multiplied at a time
 
@@ -54,11 +60,11 @@ class RobustTest:
     Attributes
     ----------
     statistic, df
-        T = n G and the model's degrees of freedom.
+        T = n e'e and the model's degrees of freedom.
     trace, trace_of_square
-        t₁ = tr(UΓ) and t₂ = tr((UΓ)²).
-    baseline, baseline_df, baseline_trace
-        T, degrees of freedom and t₁ of independent items.
+        t₁ and t₂.
+    baseline, baseline_trace
+        T and t₁ of independent items.
     """
 
     statistic: float
@@ -66,13 +72,7 @@ class RobustTest:
     trace: float
     trace_of_square: float
     baseline: float
-    baseline_df: int
     baseline_trace: float
-
-    @property
-    def scaling(self) -> float:
-        """C = t₁ / df: what T is divided by to have the mean of a chi-square."""
-        return self.trace / self.df
 
     @property
     def chisq(self) -> float:
@@ -105,44 +105,54 @@ def robust_inference(
     n
         Rows.
     """
-    p, df, score, rows = len(R), degrees_of_freedom(estimate), _Score(estimate), influence.rows
+    rows, score = influence.rows, _Score(estimate)
+    above = np.triu_indices(len(R), 1)
     bread = score.bread()
-    g, quadratic = score.of_rows(rows)
-    meat = g.T @ g / len(rows)
-    t1 = _trace(quadratic, bread, meat)
-    t2 = max(score.mean_square_product(rows, g, bread), t1**2 / max(df, 1))
-    wider = 1.0
+    g = score.of_rows(rows)[0]
+    E = score.residuals(rows, g @ bread)
+    s = np.einsum("rk,rk->r", E, E)
+    t1, wider = float(s.sum()) / (len(s) - 1), 1.0
     if influence.halves:
-        parts = (score.of_rows(half) for half in influence.halves)
-        half = np.mean([_trace(own, bread, h.T @ h / len(h)) for h, own in parts])
-        wider = max(2 - float(half) / t1, 1.0)
+        parts = (score.residuals(half, score.of_rows(half)[0] @ bread) for half in influence.halves)
+        half = float(np.mean([(part**2).sum() / (len(part) - 1) for part in parts]))
+        wider = max(2 - half / t1, 1.0)
+    t2 = mean_square_product(E) + (float(s.var()) / (2 * n) if influence.bounded else 0.0)
+    residual = (R - implied_correlations(estimate))[above]
     test = RobustTest(
-        n * discrepancy(R, estimate),
-        df,
-        t1 * wider,
-        t2 * wider**2,
-        n * float((np.triu(R, 1) ** 2).sum()),
-        p * (p - 1) // 2,
-        float((rows**2).sum() / 2 / (len(rows) - 1)),
+        statistic=n * float(residual @ residual),
+        df=degrees_of_freedom(estimate),
+        trace=t1 * wider,
+        trace_of_square=t2 * wider**2,
+        baseline=n * float((R[above] ** 2).sum()),
+        baseline_trace=float((rows**2).sum()) / 2 / (len(rows) - 1),
     )
-    covariance = wider * bread @ meat @ bread / n
+    covariance = wider * bread @ (g.T @ g / len(g)) @ bread / n
     return test, score.errors(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
 
 
 def misfit_scaling(estimate: FactorEstimate, influence: Influence) -> float:
-    """C = t₁ / df: how much larger than a chi-square n G is if the model is true."""
+    """How much larger than a chi-square over df n G is, if the model is true.
+
+    c = tr(UΓ) / df with U = V − VΔ (Δ'VΔ)⁻¹ Δ'V, for the discrepancy G of
+    :mod:`dtstat.estimation.factors.misfit`.
+    """
     score, df = _Score(estimate), degrees_of_freedom(estimate)
     if df <= 0:
         return 1.0
     g, quadratic = score.of_rows(influence.rows)
-    bread = score.bread()
-    return _trace(quadratic, bread, g.T @ g / len(g)) / df
+    explained = float(np.sum(score.bread() * (g.T @ g))) / len(g)
+    return (float(quadratic.mean()) - explained) * len(g) / (len(g) - 1) / df
 
 
-def _trace(quadratic: FloatArray, bread: FloatArray, meat: FloatArray) -> float:
-    """t₁ = tr(VΓ) − tr((Δ'VΔ)⁻¹ Δ'VΓVΔ)."""
-    m = len(quadratic)
-    return (float(quadratic.mean()) - float(np.sum(bread * meat))) * m / (m - 1)
+def mean_square_product(E: FloatArray) -> float:
+    """Mean of (E_r'E_s)² over pairs of different rows of (m, k) numbers.
+
+    The sum over all pairs is that of the squares of EE', or of E'E, whichever is smaller.
+    """
+    m = len(E)
+    products = E @ E.T if m < E.shape[1] else E.T @ E
+    own = np.einsum("rk,rk->r", E, E)
+    return (float(np.sum(products**2)) - float(own @ own)) / (m * (m - 1))
 
 
 class _Score:
@@ -150,30 +160,24 @@ class _Score:
 
     def __init__(self, estimate: FactorEstimate) -> None:
         self._L, self._Phi = estimate.loadings, estimate.factor_correlations
-        self._psi = estimate.uniquenesses
-        d = len(self._Phi)
         self._loading = np.nonzero(self._L)
-        self._phi = np.triu_indices(d, 1)
-        self._free = np.flatnonzero(self._psi > 1.01 * LEAST_UNIQUENESS)
-        self._P = np.linalg.inv(self._L @ self._Phi @ self._L.T + np.diag(self._psi))
+        self._phi = np.triu_indices(len(self._Phi), 1)
+        self._free = np.flatnonzero(estimate.uniquenesses > 1.01 * LEAST_UNIQUENESS)
         self._C = self._L @ self._Phi
+        self._P = np.linalg.inv(self._C @ self._L.T + np.diag(estimate.uniquenesses))
 
     def of_rows(self, influence: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(m, q) Δ'V I_r and (m,) I_r' V I_r."""
-        m, p, _ = influence.shape
+        m, p = len(influence), len(self._L)
         q = len(self._loading[0]) + len(self._phi[0]) + len(self._free)
         g, quadratic = np.empty((m, q)), np.empty(m)
         step = max(1, _BLOCK // p**2)
         for start in range(0, m, step):
             block = slice(start, start + step)
-            N = self._weighted(influence[block])
+            N = self._P @ influence[block] @ self._P
             quadratic[block] = 0.5 * np.einsum("rij,rij->r", N, influence[block])
             g[block] = self._derivatives(N)
         return g, quadratic
-
-    def _weighted(self, M: FloatArray) -> FloatArray:
-        weighted: FloatArray = self._P @ M @ self._P
-        return weighted
 
     def _derivatives(self, N: FloatArray) -> FloatArray:
         """½ ⟨∂Σ/∂θ, N⟩ for a stack of symmetric N."""
@@ -181,8 +185,26 @@ class _Score:
         a, b = self._phi
         of_loadings = (N @ self._C)[:, i, k]
         of_phi = (self._L.T @ N @ self._L)[:, a, b]
-        of_psi = 0.5 * N[:, self._free, self._free]
-        return np.hstack([of_loadings, of_phi, of_psi])
+        return np.hstack([of_loadings, of_phi, 0.5 * N[:, self._free, self._free]])
+
+    def residuals(self, influence: FloatArray, change: FloatArray) -> FloatArray:
+        """(m, p(p − 1)/2) E_r = I_r − Δ dθ_r, with dθ_r how far each row moves the estimates."""
+        m, p = len(influence), len(self._L)
+        (i, k), (a, b) = self._loading, self._phi
+        above = np.triu_indices(p, 1)
+        residuals = np.empty((m, len(above[0])))
+        step = max(1, _BLOCK // p**2)
+        for start in range(0, m, step):
+            block = slice(start, start + step)
+            moved = change[block]
+            dL = np.zeros((len(moved), *self._L.shape))
+            dL[:, i, k] = moved[:, : len(i)]
+            dPhi = np.zeros((len(moved), *self._Phi.shape))
+            dPhi[:, a, b] = dPhi[:, b, a] = moved[:, len(i) : len(i) + len(a)]
+            half = dL @ self._C.T + 0.5 * (self._L @ dPhi @ self._L.T)
+            E = influence[block] - half - half.transpose(0, 2, 1)
+            residuals[block] = E[:, above[0], above[1]]
+        return residuals
 
     def information(self) -> FloatArray:
         """(q, q) Δ'VΔ, that is ½ tr(Σ⁻¹ Σ_a Σ⁻¹ Σ_b)."""
@@ -197,40 +219,12 @@ class _Score:
         loading_psi = P[np.ix_(i, f)] * PC[np.ix_(f, k)].T
         phi_psi = PL[np.ix_(f, a)].T * PL[np.ix_(f, b)].T
         psi = 0.5 * P[np.ix_(f, f)] ** 2
-        return np.block(
-            [
-                [loading, mixed, loading_psi],
-                [mixed.T, phi, phi_psi],
-                [loading_psi.T, phi_psi.T, psi],
-            ]
-        )
+        rows = [loading, mixed, loading_psi], [mixed.T, phi, phi_psi]
+        return np.block([*rows, [loading_psi.T, phi_psi.T, psi]])
 
     def bread(self) -> FloatArray:
         """(q, q) inverse of the information; a generalized one on a ridge."""
         return np.asarray(np.linalg.pinv(self.information(), hermitian=True), dtype=np.float64)
-
-    def mean_square_product(self, influence: FloatArray, g: FloatArray, bread: FloatArray) -> float:
-        """Mean of (I_r' U I_s)² over pairs of different rows.
-
-        The products are K = Z W' with Z = [VI, −g A⁻¹] and W = [I, g], a line per row. Their sum of
-        squares is that of K, or tr(Z'Z W'W), whichever is smaller.
-        """
-        m, p = len(influence), len(self._L)
-        above = np.triu_indices(p, 1)  # entries of symmetric matrices without diagonal, once
-        weighted = np.empty((m, len(above[0])))
-        step = max(1, _BLOCK // p**2)
-        for start in range(0, m, step):
-            block = slice(start, start + step)
-            weighted[block] = self._weighted(influence[block])[:, above[0], above[1]]
-        Z = np.hstack([weighted, -g @ bread])
-        W = np.hstack([influence[:, above[0], above[1]], g])
-        own = np.einsum("rk,rk->r", Z, W)
-        if m < 2 * Z.shape[1]:
-            K = Z @ W.T
-            total = float(np.sum(K**2))
-        else:
-            total = float(np.sum((Z.T @ Z) * (W.T @ W)))
-        return (total - float(np.sum(own**2))) / (m * (m - 1))
 
     def errors(self, errors: FloatArray) -> StandardErrors:
         """Put the errors of all parameters where they belong."""

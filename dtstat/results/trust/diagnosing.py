@@ -12,7 +12,7 @@ from dtstat.dependence import REGISTRY, DependenceMatrix, dependence_matrix
 from dtstat.dependence.registry import LATENT
 from dtstat.dependence.resampled import RowDependence
 from dtstat.errors import EstimationError, EstimationWarning, silenced, warn
-from dtstat.estimation.factors.fit_measures import implied_correlations
+from dtstat.estimation.factors.misfit import implied_correlations
 from dtstat.estimation.nonlinear.draws import draw_answers
 from dtstat.execution.ledger import Ledger
 from dtstat.execution.parallel import Jobs
