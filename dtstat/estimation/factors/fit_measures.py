@@ -52,7 +52,7 @@ def factor_fit_measures(model: ReportedModel, n: int) -> dict[str, float]:
     df = float(degrees_of_freedom(estimate))
     known = {"npar": float(estimate.n_parameters), "df": df}
     if test is None:
-        names = ("chisq", "pvalue", "chisq.scaling.factor", "cfi", "tli", *_RMSEA)
+        names = ("npar", "chisq", "df", "pvalue", "chisq.scaling.factor", "cfi", "tli", *_RMSEA)
         return dict.fromkeys(names, math.nan) | known | {"srmr": srmr(model.latent.R, estimate)}
     excess, base = test.statistic - test.trace, test.baseline - test.baseline_trace
     worst = max(excess, base, 0.0)
