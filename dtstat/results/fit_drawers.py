@@ -54,7 +54,9 @@ def draw_path(fit: DTFit, ax: Any) -> Any:
     criterion = searching(fit.call.criterion)
     panels = {name: COUNTS[name] for name in ("n_factors", "n_loadings")}
     chosen = _chosen(fit)
-    # The criterion of curves is of another likelihood than that of the path.
+    cost = float(fit.candidates["cost"].iloc[0])
+    # The criterion of curves is of another likelihood than that of the path; held-out rows have no
+    # cost.
     comparable = fit.nonlinear is None and chosen is None and fit.n_factors > 0
     return path_panels(
         fit.path_scores(),
@@ -63,7 +65,7 @@ def draw_path(fit: DTFit, ax: Any) -> Any:
         chosen,
         [] if chosen else _factor_intervals(fit),
         gap_values(fit.path, panels),
-        float(fit.candidates[criterion].iloc[0]) if comparable else None,
+        cost if comparable and np.isfinite(cost) else None,
         ax,
     )
 
