@@ -108,7 +108,7 @@ items_of <- function(formula, data) {
     error = function(e) stop_input("The formula cannot be read: ", conditionMessage(e), ".")
   )
   check_terms(terms)
-  places <- apply(attr(terms, "factors") > 0, 2, which) # one variable a term
+  places <- apply(attr(terms, "factors") > 0, 2, which) # one variable per term
   expressions <- as.list(attr(terms, "variables"))[-1][places]
   names <- vapply(expressions, item_name, "")
   items <- Map(item_values, expressions, names, MoreArgs = list(data, environment(formula)))

@@ -91,7 +91,7 @@ chosen_interval <- function(x) {
 seen_factors <- function(x) x$factors[!is.na(x$factors$from), c("factor", "from", "to")]
 
 # A threshold in the middle of the interval shows each factor; those too near for two labels on a
-# colour bar share one.
+# color bar share one.
 threshold_marks <- function(x) {
   chosen <- chosen_interval(x)
   if (!is.null(chosen)) {
@@ -223,7 +223,7 @@ decisive_pairs <- function(pairs) {
   list(layer = layer, text = paste(text, collapse = "\n"))
 }
 
-# One row a pair of items.
+# One row per pair of items.
 item_pairs <- function(dependence, support) {
   values <- abs(dependence$values)
   at <- which(upper.tri(values), arr.ind = TRUE)
