@@ -4,7 +4,7 @@
 #'
 #' @param name One of the names that `dt_datasets()` lists.
 #' @return `dt_datasets()`: a data frame with the columns `name`, `rows`, `items`, `title` and
-#'   `source`. `dt_dataset()`: a data frame, one row a person or country, one column an item; `NA`
+#'   `source`. `dt_dataset()`: a data frame, one row per person or country, one column per item; `NA`
 #'   where an answer is missing.
 #' @export
 #' @examples

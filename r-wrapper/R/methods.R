@@ -9,7 +9,7 @@
 #' @param sd Add columns with the standard deviations of the scores?
 #' @param ... Not used.
 #' @return `coef()`: matrix of class `loadings`; `fitted()`, `residuals()`: matrices; `predict()`: a
-#'   data frame, one row a person.
+#'   data frame, one row per person.
 #' @name dt_fit_methods
 #' @examples
 #' if (dt_available()) {

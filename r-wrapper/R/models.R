@@ -135,7 +135,7 @@ dt_parallel_analysis <- function(x, n_obs = NULL, n_iter = 20, quantile = 0.95,
 #'   psych's `fa` or of `factanal`, matrices of loadings, or structures of [dt_structure()]. An item
 #'   of a structure loads equally on all its factors, without sign.
 #' @return An object of class `dt_solution_comparison`: a list with `mean_congruence`, `matching` (a
-#'   data frame, one row a pair of factors), `differing_items` and `congruence` (the matrix of all).
+#'   data frame, one row per pair of factors), `differing_items` and `congruence` (the matrix of all).
 #' @export
 #' @examples
 #' if (dt_available()) {

@@ -20,8 +20,8 @@
 #'   raised, with a warning, if there are more pairs.
 #' @return An object of class `dt_path`: a list with `candidates` (a data frame, one row a
 #'   structure), `keys` (their factors and items; of more than 2000 structures only those of the
-#'   longest-lived), `steps` (a data frame, one row an interval of
-#'   thresholds: a structure may come back), `barcode` (a data frame, one row a clique with the
+#'   longest-lived), `steps` (a data frame, one row per interval of
+#'   thresholds: a structure may come back), `barcode` (a data frame, one row per clique with the
 #'   thresholds between which it is seen), `thresholds`, `min_children` and `dependence`.
 #' @export
 #' @examples

@@ -6,7 +6,7 @@
 #' a hundred structures are fitted, which takes seconds for 60 items.
 #'
 #' @param fit Result of [dt_fit()].
-#' @return A data frame, one row an interval of thresholds: `tau_low` (included), `tau_high`
+#' @return A data frame, one row per interval of thresholds: `tau_low` (included), `tau_high`
 #'   (excluded), `n_factors`, `n_loadings`, `n_covered`, `margin`, and `ebic`, `bic`, `aic` of the
 #'   structure, completed as in the search; `NA` for short-lived ones if there are very many.
 #' @seealso `plot(fit, "path")`, [dt_path()]

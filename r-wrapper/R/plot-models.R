@@ -21,7 +21,7 @@ plot_diagram <- function(loadings, attached = character(), cutoff = 0) {
     )
 }
 
-# One row a loading; all but an item's largest are cross-loadings.
+# One row per loading; all but an item's largest are cross-loadings.
 loading_lines <- function(loadings, cutoff) {
   at <- which(loadings != 0 & abs(loadings) >= cutoff, arr.ind = TRUE)
   value <- loadings[at]

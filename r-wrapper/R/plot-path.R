@@ -223,7 +223,7 @@ decisive_pairs <- function(pairs) {
   list(layer = layer, text = paste(text, collapse = "\n"))
 }
 
-# One row a pair of items.
+# One row per pair of items.
 item_pairs <- function(dependence, support) {
   values <- abs(dependence$values)
   at <- which(upper.tri(values), arr.ind = TRUE)

@@ -62,7 +62,7 @@ main_factor <- function(loadings) {
 
 by_factor <- function(loadings) order(main_factor(loadings))
 
-# One row a cell of a matrix, the first row of it on top.
+# One row per cell of a matrix, the first row of it on top.
 cells <- function(values) {
   data.frame(
     row = factor(rownames(values)[row(values)], levels = rev(rownames(values))),
