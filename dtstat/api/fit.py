@@ -80,10 +80,14 @@ def fit(
         For "threshold": "exact" for all, a number of evenly spaced ones, or a list.
     estimator
         "copula": maximum likelihood on latent correlations from ranks (any increasing item
-        response); "linear": on Pearson correlations. With curves of the item responses:
-        "spline" (penalised splines; also rising and falling responses, with
-        ``measure="maximal"``; ratings as ratings), "neural" (the paper's network by stochastic EM)
-        and "variational" (the same by an autoencoder); both need the extra ``neural``.
+        response). Ratings are reported as ratings: structures are searched and compared by ranks;
+        loadings, factor correlations, scores and fit of the chosen one are from polychoric
+        correlations, or mixed ones if some items are continuous. "linear": on Pearson correlations,
+        ratings as numbers. With curves of the item responses: "spline" (penalized splines; also
+        rising and falling responses, with ``measure="maximal"``; ratings as ratings), "neural" (the
+        paper's network by stochastic EM) and "variational" (the same by an autoencoder); both need
+        the extra ``neural``. Long-tailed items are fitted by their normal scores, except with
+        ``preset="paper"``; ``notes`` names them.
     criterion
         "ebic", "bic" or "aic": fit against number of parameters. "validation": likelihood of a
         fifth of the rows under models of the others; "validation_2se": the smallest structure not
@@ -100,7 +104,7 @@ def fit(
         As in :func:`dtstat.dependence`.
     misfit
         "estimated": the model is an approximation; misfit beyond sampling error limits what the
-        rows count as evidence (Wu & Browne 2015), so that large surveys do not buy a factor for
+        rows count in the choice (Wu & Browne 2015), so that large surveys do not buy a factor for
         every small misfit. "none": the model is exactly true of some structure.
     structure
         A structure to fit instead of searching for one (a Structure, a fit, a scoring key or
@@ -142,15 +146,19 @@ def fit(
 
     Warns
     -----
+    DataWarning
+        If answers look like codes for missing ones (-9, 99, ...), or an item is a copy, a sum or
+        another exact combination of others.
     EstimationWarning
-        If there are fewer rows than items, the correlations had to be smoothed, or an item is
-        explained without error.
+        If there are fewer rows than items, the correlations had to be smoothed, an item is
+        explained without error, items rise and fall with their factor, factors of yes/no items
+        follow how hard the items are, or two runs with curves end far apart.
 
     Notes
     -----
     Cost: the dependence matrix, some ten maximum-likelihood fits of milliseconds ("threshold":
-    as many as the path has structures). Splines: about a second per structure with 4000 rows of 20
-    items; networks: 10 to 60.
+    as many as the path has structures). Splines: about two seconds per structure with 4000 rows of
+    20 items, in two runs; networks: 10 to 60.
 
     ``preset="paper"`` differs from the paper, or fills in what it does not say, in this. Factors
     start at draws from the Gaussian copula model of the structure, Φ at its factor correlations.

@@ -121,7 +121,7 @@ _MEASURES = (
         lambda items, n_jobs, progress: distance_correlation(items.values, progress), False,
     ),
     Measure(
-        "hsic", "normalised HSIC, Gaussian kernel", "any", True, "[0, 1]", "n²/2",
+        "hsic", "normalized HSIC, Gaussian kernel", "any", True, "[0, 1]", "n²/2",
         "", "Gretton et al. 2005",
         lambda items, n_jobs, progress: normalised_hsic(items.values, progress), False,
     ),

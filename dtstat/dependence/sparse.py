@@ -73,7 +73,7 @@ class SparseDependence:
         return len(self.values) // 2
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a pair, the strongest first: item, other, dependence."""
+        """One row per pair, the strongest first: item, other, dependence."""
         i = np.repeat(np.arange(self.n_items), np.diff(self.starts))
         once = np.flatnonzero(i < self.neighbours)
         once = once[np.argsort(-np.abs(self.values[once]), kind="stable")]

@@ -153,7 +153,7 @@ def _cut(file: Path, length: int, argument: str) -> None:
     try:
         os.truncate(file, length)
     except OSError as error:
-        advice = "Mend its rights, or name another file."
+        advice = "Fix its permissions, or name another file."
         raise _unusable("write", file, error, advice, argument) from None
     warn(
         f"The end of the ledger '{file}' was cut short or damaged, and is removed: the process "

@@ -24,7 +24,7 @@ def check_same_work(file: Path, content: bytes, first_line: bytes, argument: str
     old, new = _parsed(head), json.loads(first_line)
     if old is None or "format" not in old:
         raise InputError(
-            f"'{file}' must be a ledger that such a call began; its first line is not that of one. "
+            f"'{file}' is not a checkpoint written by this function. "
             "Name another file; this one was left as it is.",
             argument,
         )

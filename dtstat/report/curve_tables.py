@@ -10,7 +10,7 @@ from dtstat.report.tables import Table
 
 
 def response_table(frame: pd.DataFrame, marks: pd.Series[str], notes: tuple[str, ...]) -> Table:
-    """One row an item and factor, steep items of a factor first.
+    """One row per item and factor, steep items of a factor first.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class CFAFit:
 
     @property
     def parameters(self) -> pd.DataFrame:
-        """One row a parameter, fixed ones included (se 0).
+        """One row per parameter, fixed ones included (se 0).
 
         Columns: lhs, op, rhs, label, est, se, z, pvalue, ci.lower, ci.upper (95 %), std.lv
         (latent variables standardised), std.all (all variables standardised).
@@ -319,7 +319,7 @@ class CFAFit:
         return factor_table(loadings, phi, self.uniquenesses, smallest, by_factor, (repr(self),))
 
     def tidy(self) -> pd.DataFrame:
-        """One row a parameter, with the column names of R's broom."""
+        """One row per parameter, with the column names of R's broom."""
         table = self.parameters
         table.insert(0, "term", [row.name for row in self.estimate.model.parameters])
         renamed = {"est": "estimate", "se": "std.error", "z": "statistic", "pvalue": "p.value"}

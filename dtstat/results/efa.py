@@ -130,7 +130,7 @@ class EFAFit:
         return self.loadings.assign(**more)
 
     def tidy(self) -> pd.DataFrame:
-        """One row an item and factor: item, factor, loading."""
+        """One row per item and factor: item, factor, loading."""
         pairs = [(item, factor) for item in self.item_names for factor in self.factor_names]
         frame = pd.DataFrame(pairs, columns=["item", "factor"])
         return frame.assign(loading=self.rotated.pattern.ravel())

@@ -79,7 +79,7 @@ class DTFit(FitPictures):
     sample, marginals
         What the data were, and their margins; None if a matrix was given.
     notes
-        What the user was warned of.
+        What the user was warned of or should know.
     stem
         What names of factors begin with.
     nonlinear
@@ -158,7 +158,7 @@ class DTFit(FitPictures):
 
     @property
     def loadings(self) -> pd.DataFrame:
-        """Standardised loadings, items by factors, 0 where there is none.
+        """Standardized loadings, items by factors, 0 where there is none.
 
         With curves: slopes of the straight lines nearest to them; see ``nonlinear_loadings``.
         """
@@ -189,7 +189,7 @@ class DTFit(FitPictures):
 
     @property
     def nonlinear_loadings(self) -> pd.DataFrame:
-        """One row an item and factor: how steep the item's curve is, and how far from straight.
+        """One row per item and factor: how steep the item's curve is, and how far from straight.
 
         Columns: loading (slope of the straight line nearest to the curve) and slope (mean absolute
         slope), both in standard deviations of the item by standard deviations of the factor;
@@ -237,7 +237,7 @@ class DTFit(FitPictures):
 
     @property
     def factors(self) -> pd.DataFrame:
-        """One row a factor: thresholds from and to, persistence, n_items, n_unique, core.
+        """One row per factor: thresholds from and to, persistence, n_items, n_unique, core.
 
         The core is the clique of the barcode that the factor is read off: the factor itself if
         it is one, else the longest-lived within it (with one threshold for all: seen there). A

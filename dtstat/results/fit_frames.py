@@ -77,7 +77,7 @@ def contender_frame(fit: DTFit) -> pd.DataFrame:
 
 
 def factor_frame(fit: DTFit) -> pd.DataFrame:
-    """One row a factor, with the clique it is read off."""
+    """One row per factor, with the clique it is read off."""
     rows: list[tuple[object, ...]] = []
     barcode, structure = fit.path.barcode(), fit.structure
     for k, core in enumerate(factor_cores(fit)):

@@ -28,7 +28,7 @@ class FitPictures:
         Returns
         -------
         DataFrame
-            One row an interval of thresholds: tau_low (included), tau_high (excluded), n_factors,
+            One row per interval of thresholds: tau_low (included), tau_high (excluded), n_factors,
             n_loadings, n_covered, margin, and aic, bic, ebic of the structure, completed as in the
             search; NaN for short-lived ones if there are very many.
 

@@ -42,7 +42,7 @@ def fit_summary(fit: DTFit, cutoff: float, max_rows: int, intervals: bool = Fals
 
 
 def factor_thresholds(fit: DTFit) -> Table:
-    """One row a factor, with the thresholds it is seen at."""
+    """One row per factor, with the thresholds it is seen at."""
     title = "Factors, each at its own thresholds"
     if fit.call.search == GIVEN:
         title = "Factors as given, with the thresholds at which cliques show them"

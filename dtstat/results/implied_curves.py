@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def implied_curves(fit: DTFit) -> pd.DataFrame:
-    """One row an item, factor and value of the factor: the mean answer there.
+    """One row per item, factor and value of the factor: the mean answer there.
 
     With λ the standardised loading and Y = λ z + rest the variable behind the answer, the rest,
     other factors of the item included, is averaged over its own distribution.

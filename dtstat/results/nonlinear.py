@@ -81,7 +81,7 @@ class NonlinearFit:
         return Edges.of(self.model.support)
 
     def curve_frame(self, items: tuple[str, ...], factors: tuple[str, ...]) -> pd.DataFrame:
-        """One row an edge and value of its factor: item, factor, z, value, lower, upper."""
+        """One row per edge and value of its factor: item, factor, z, value, lower, upper."""
         frames = [
             pd.DataFrame(
                 {
@@ -98,7 +98,7 @@ class NonlinearFit:
         return pd.concat(frames, ignore_index=True)
 
     def loading_frame(self, items: tuple[str, ...], factors: tuple[str, ...]) -> pd.DataFrame:
-        """One row an edge: item, factor, loading, slope, r2_map, r2_line, nonlinearity."""
+        """One row per edge: item, factor, loading, slope, r2_map, r2_line, nonlinearity."""
         item, about = self.edges.item, self.shape
         r2, line = about.r2_map[item], about.r2_line[item]
         return pd.DataFrame(

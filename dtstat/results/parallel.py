@@ -93,7 +93,7 @@ def run_parallel_analysis(
         Correlations of answers: "pearson", or the latent ones "polychoric", "tetrachoric" and
         "mixed", which are compared with those of noise cut as the items are.
     seed
-        Whole number; None for a fresh one, which the result tells.
+        Whole number; None for a fresh one, recorded in the result.
     progress
         True for a bar, or a function of (done, total).
     """

@@ -61,7 +61,7 @@ class SolutionPath:
         return self._barcode
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a candidate, by rising threshold.
+        """One row per candidate, by rising threshold.
 
         Columns: tau_low, tau_high, persistence (of the widest interval), n_intervals, n_factors,
         n_edges, n_covered.
@@ -79,7 +79,7 @@ class SolutionPath:
         )
 
     def steps(self) -> pd.DataFrame:
-        """One row an interval of thresholds, by rising threshold; a structure may come back.
+        """One row per interval of thresholds, by rising threshold; a structure may come back.
 
         Columns: tau_low (included), tau_high (excluded), n_factors, n_loadings, n_covered.
         """

@@ -89,7 +89,7 @@ def draw_bars(path: SolutionPath, factors: Mapping[int, str], max_bars: int, ax:
 def gap_values(path: SolutionPath, columns: Iterable[str]) -> dict[str, float]:
     """Return what counts are where the path has no candidate.
 
-    None there is if all thresholds were looked at; between those of a grid nobody knows.
+    0 for the exact path; NaN between grid thresholds.
     """
     between = 0.0 if path.thresholds is None else float("nan")
     return dict.fromkeys(columns, between)

@@ -21,7 +21,7 @@ _FEWEST, _WORK = 10, 150_000  # structures that are fitted: so many, or work by 
 
 
 def path_scores(fit: DTFit) -> pd.DataFrame:
-    """One row an interval of thresholds with one structure, by rising threshold.
+    """One row per interval of thresholds with one structure, by rising threshold.
 
     The structures that last longest are completed as in the search (items attached where that was
     asked for) and fitted by the copula; the rest, which hold over slivers of the threshold, have

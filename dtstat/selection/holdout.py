@@ -28,7 +28,7 @@ class HeldOut:
     Attributes
     ----------
     rows
-        (m, n) one row a structure, one column a held-out row.
+        (m, n) one row per structure, one column per held-out row.
     errors
         (m,) Monte Carlo standard errors of the sums; None if the likelihoods are exact.
     """

@@ -39,7 +39,7 @@ class Simulation:
     factor_correlations
         (d, d) population correlations Φ (of the copula, if the factors are not Gaussian).
     maps
-        One row an item–parent pair: item, factor, map (a name such as "g3").
+        One row per item–parent pair: item, factor, map (a name such as "g3").
     noise_variances
         (p,) variances Ω of the noise.
     design

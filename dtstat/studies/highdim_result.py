@@ -76,7 +76,7 @@ class HighDimResult:
 
     @property
     def records(self) -> pd.DataFrame:
-        """One row a data set and search.
+        """One row per data set and search.
 
         Columns: n, phi (correlation of the factors), share (of factors without unique children),
         reading ("own", "shared" or "none"), replicate, search, seed (of the data), fit_seed, d
@@ -92,7 +92,7 @@ class HighDimResult:
         return self.records.drop(columns="seconds")
 
     def table(self) -> pd.DataFrame:
-        """One row a condition and search.
+        """One row per condition and search.
 
         Columns: n, phi, share, reading, search, d; for each of n_factors, found (n_factors over
         d), f1, hamming and seconds the mean, sd (standard deviation) and se (standard error of the
@@ -121,7 +121,7 @@ class HighDimResult:
         """Draw F₁, number of factors and seconds, laid out as the paper's figure.
 
         The top row has the levels of φ, the rows below the shares of factors without unique
-        children, one row a reading.
+        children, one row per reading.
 
         Parameters
         ----------

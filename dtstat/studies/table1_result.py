@@ -33,7 +33,7 @@ class Table1Result:
 
     @property
     def records(self) -> pd.DataFrame:
-        """One row a data set and selection.
+        """One row per data set and selection.
 
         Columns: design, replicate, seed (of the data), fit_seed, selection, d (true number of
         factors), n_factors, f1, hamming, seconds, warnings (a tuple of texts).
@@ -47,7 +47,7 @@ class Table1Result:
         return self.records.drop(columns="seconds")
 
     def table(self) -> pd.DataFrame:
-        """One row a selection and design.
+        """One row per selection and design.
 
         Columns: selection, design, d; for each of n_factors, f1 and hamming the mean, sd
         (standard deviation) and se (standard error of the mean), as in f1_mean, with the paper's

@@ -101,13 +101,13 @@ class UniqueChildAudit:
     Attributes
     ----------
     factors
-        One row a factor: n_items, n_unique, unique_children, and whether the condition holds.
+        One row per factor: n_items, n_unique, unique_children, and whether the condition holds.
     dropping
-        One row an item: its factors, whether it is a unique child, the factors that are lost from
+        One row per item: its factors, whether it is a unique child, the factors that are lost from
         the graph without it, the factor that swallows them, and how far the local margin of
         its factor changes (for an item of several factors, of the one that changes most).
     outside
-        One row an item and a factor, for items of no core: whether it was attached to the factor
+        One row per item and a factor, for items of no core: whether it was attached to the factor
         (own), how many and which edges to its core are missing at the threshold from which that is
         seen, their share, and the threshold below which it would have all (would_need).
     """

@@ -16,8 +16,12 @@
 #'   their items have a second parent. This is a heuristic: no theorem says when it is right. Unless
 #'   that explains clearly more, the answer is the first.
 #' @param thresholds For "threshold": "exact", a number of evenly spaced ones, or a vector.
-#' @param estimator "copula", "linear", or with curves of the responses "spline", "neural",
-#'   "variational".
+#' @param estimator "copula" (ranks), "linear" (Pearson correlations), or with curves of the
+#'   responses "spline", "neural", "variational". With "copula" ratings are reported as ratings:
+#'   structures are searched and compared by ranks; loadings, factor correlations, scores and fit of
+#'   the chosen one are from polychoric correlations, or mixed ones if some items are continuous.
+#'   With curves, long-tailed items are fitted by their normal scores, except with
+#'   `preset = "paper"`.
 #' @param criterion "ebic", "bic", "aic", "validation", "validation_2se" or "cv".
 #' @param min_children Fewest items of a factor.
 #' @param uncovered Items of no clique: "attach", "report" or "error".
@@ -41,6 +45,12 @@
 #'   The same call goes on where that file ends, whatever ended it.
 #' @param ... Arguments of the default method.
 #' @return An object of class `dt_fit`: a list that prints, tidies and saves without Python.
+#'   `summary(fit, intervals = TRUE)` and `tidy(fit)` have standard errors and 95 % intervals.
+#' @section Warnings:
+#' Of class `dtstat_warning`, if answers look like codes for missing ones (-9, 99, ...), an item is a
+#' copy, a sum or another exact combination of others, there are fewer rows than items, correlations
+#' had to be smoothed, an item is explained without error, items rise and fall with their factor,
+#' factors of yes/no items follow how hard the items are, or two runs with curves end far apart.
 #' @export
 #' @examples
 #' if (dt_available()) {

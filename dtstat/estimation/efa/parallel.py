@@ -79,7 +79,7 @@ class ParallelEigenvalues:
         return suggested_number(self.observed.components, reference.components)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row an eigenvalue, from 1: observed, and the quantiles of the references.
+        """One row per eigenvalue, from 1: observed, and the quantiles of the references.
 
         Columns: factors, simulated_factors, resampled_factors, components, simulated_components,
         resampled_components; those of resampled data only if there are data.

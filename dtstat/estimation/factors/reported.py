@@ -30,7 +30,7 @@ from dtstat.estimation.factors.misfit import degrees_of_freedom
 from dtstat.estimation.factors.robust import RobustTest, StandardErrors, robust_inference
 
 RATINGS = ("polychoric", "tetrachoric", "mixed")
-_FEWEST_ROWS = 100  # fewer, and true models are rejected too often (benchmarks/tests)
+_FEWEST_ROWS = 100  # fewer, and true models are rejected too often (benchmarks/inference)
 _ROWS_PER_ITEM = 4
 _FEWEST_INFLUENCES = 200  # rows that Γ is estimated from
 _DRAWN_ROWS, _SEED = 5000, 0

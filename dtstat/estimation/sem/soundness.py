@@ -1,4 +1,4 @@
-"""Is a solution one? Convergence, identification, and what is improper about it."""
+"""Checks on a solution: convergence, identification, and what is improper about it."""
 
 from __future__ import annotations
 

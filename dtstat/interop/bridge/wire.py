@@ -115,7 +115,7 @@ def named(series: pd.Series[Any]) -> RArray:
     return replace(_of_array(series.to_numpy()), names=[str(name) for name in series.index])
 
 
-def encode(value: object) -> Wire:  # noqa: C901 (one line a kind)
+def encode(value: object) -> Wire:  # noqa: C901 (one line per kind)
     """Turn a Python value into what crosses to R.
 
     Raises

@@ -49,7 +49,7 @@ class RModel:
     Attributes
     ----------
     parameters
-        One row a parameter, as lavaan's ``parameterEstimates(standardized = TRUE)``.
+        One row per parameter, as lavaan's ``parameterEstimates(standardized = TRUE)``.
     loadings
         Items by factors: standardised loadings, 0 where the model has none.
     factor_correlations

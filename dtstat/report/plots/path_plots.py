@@ -33,7 +33,7 @@ def path_panels(
     Parameters
     ----------
     scores
-        One row an interval of thresholds: tau_low, tau_high, and the columns to draw.
+        One row per interval of thresholds: tau_low, tau_high, and the columns to draw.
     panels
         Column → what to call it.
     measure

@@ -38,7 +38,7 @@ class Conditions(NamedTuple):
     symbol
         What comes before a level in the legend.
     table
-        One row a level, size and search: level, n, d (true number of factors), search; f1_mean,
+        One row per level, size and search: level, n, d (true number of factors), search; f1_mean,
         f1_se, n_factors_mean, n_factors_se, seconds_mean, seconds_se; f1_paper, n_factors_paper
         (reported elsewhere, NaN for nothing).
     """

@@ -58,8 +58,8 @@ def draw_plan(plan: SurveyPlan, ax: Any, target: str) -> Any:
     curves = curves[curves["target"] == target]
     if curves.empty:
         raise InputError(
-            f"Nothing is known of the rows that '{target}' needs. Plan with simulations (`n_draws`"
-            " above 0), or see the summary.",
+            f"No sample-size curve is available for target '{target}'. Plan with simulations "
+            "(`n_draws` above 0), or see the summary.",
             "target",
         )
     needed = {name: float(row[name]) for name in ("guarantee", "normal", "simulation")}

@@ -194,7 +194,7 @@ def test_a_ledger_that_does_not_say_what_made_it_may_be_gone_on_with(written):
 @pytest.mark.parametrize("content", ["x1,x2\n1,2", "x1,x2", "[1]\n", '{"a": 1}\n', "\n"])
 def test_a_file_that_is_no_ledger_is_refused_and_left_alone(file, content):
     file.write_text(content)
-    with pytest.raises(InputError, match="must be a ledger that such a call began"):
+    with pytest.raises(InputError, match="is not a checkpoint written by this function"):
         Ledger.open(file, HEADER)
     assert file.read_text() == content
 
