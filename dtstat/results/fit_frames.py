@@ -50,8 +50,8 @@ def contender_frame(fit: DTFit) -> pd.DataFrame:
     k = np.array([one.n_parameters for one in contenders])
     edges = np.array([int(one.support.sum()) for one in contenders])
     part = criterion.startswith("validation")
-    log_n = np.nan if part else float(np.log(fit.n_typical))
-    bic = -2 * log_likelihood + k * log_n
+    deviance = np.full(len(k), np.nan) if part else -2 * log_likelihood
+    bic = deviance + k * float(np.log(fit.n_typical))
     return pd.DataFrame(
         {
             "n_factors": [one.support.shape[1] for one in contenders],
@@ -63,7 +63,7 @@ def contender_frame(fit: DTFit) -> pd.DataFrame:
                 getattr(one, criterion) if criterion in INFORMATION else np.nan
                 for one in contenders
             ],
-            "aic": bic + k * (2 - log_n),
+            "aic": deviance + 2 * k,
             "bic": bic,
             "ebic": bic + 2 * edges * np.log(len(fit.item_names)),
             "held_out": [one.held_out for one in contenders],

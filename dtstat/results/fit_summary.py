@@ -136,11 +136,14 @@ def evidence_lines(fit: DTFit) -> tuple[str, ...]:
             f"Because the model misfits by more than sampling error, {rows} carry the evidence of "
             f"about {fit.n_effective:.0f}."
         )
-    else:
-        known = "was not tested" if math.isnan(p) else "is within sampling error"
+    elif math.isnan(p):
         said = (
-            f"In the choice {rows} counted as about {fit.n_effective:.0f}, because of misfit, "
-            f"which {known}."
+            f"In the choice {rows} counted as about {fit.n_effective:.0f}, for misfit (not tested)."
+        )
+    else:
+        said = (
+            f"In the choice {rows} counted as about {fit.n_effective:.0f} normal ones, because "
+            f"{fit.latent.measure} correlations vary more."
         )
     return (f"        {said}",)
 

@@ -11,9 +11,12 @@ count as
 v is estimated from the misfit itself: with G the discrepancy on df degrees of freedom, E[G] is
 df (1/n + v), so n_eff = df / G, and n if the misfit is no larger than sampling error explains. If
 the model is true, v = 0 and criteria are the usual ones; √v is close to the RMSEA. Correlations
-that vary more than those of normal rows, such as rank correlations, have E[G] = c df (1/n + v) with
-a constant c that does not depend on the misfit; G is divided by it
-(:func:`dtstat.estimation.factors.robust.misfit_scaling`).
+that vary more than those of normal rows, such as rank and polychoric ones, have
+E[G] = c df (1/n + v) with a constant c that does not depend on the misfit
+(:func:`dtstat.estimation.factors.robust.misfit_scaling`). The misfit is divided by it; and as twice
+the differences of log-likelihoods are c times a chi-square, a row counts as 1/c:
+
+    n_eff = 1 / (1/n + v) / c.
 
 G is the reweighted least squares discrepancy of Browne (1974),
 
@@ -68,9 +71,10 @@ def degrees_of_freedom(estimate: FactorEstimate) -> int:
 def effective_rows(
     R: FloatArray, estimate: FactorEstimate, n_obs: int, scaling: float = 1.0
 ) -> float:
-    """Count what ``n_obs`` rows are worth as evidence about this model.
+    """Count what ``n_obs`` rows are worth as evidence about this model, in normal rows.
 
     ``scaling`` is c, how much more the correlations vary than those of normal rows.
     """
     df, G = degrees_of_freedom(estimate), discrepancy(R, estimate) / scaling
-    return float(n_obs) if df <= 0 or df >= n_obs * G else df / G
+    rows = float(n_obs) if df <= 0 or df >= n_obs * G else df / G
+    return rows / scaling
