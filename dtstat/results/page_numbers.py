@@ -64,7 +64,7 @@ def _path_numbers(fit: DTFit) -> dict[str, Any]:
         "order": _item_order(fit).tolist(),
         "start": _start(fit, bars),
         "chosen": _chosen_interval(fit),
-        "chosenCriterion": _chosen_criterion(fit, criterion),
+        "chosenCriterion": _chosen_criterion(fit),
         "attach": fit.call.uncovered == "attach",
         "verdicts": _verdicts(fit),
     }
@@ -146,8 +146,9 @@ def _chosen_interval(fit: DTFit) -> list[float] | None:
     return None if chosen is None else [chosen.tau_low, chosen.tau_high]
 
 
-def _chosen_criterion(fit: DTFit, criterion: str) -> float | None:
-    value = fit.candidates[criterion].iloc[0]
+def _chosen_criterion(fit: DTFit) -> float | None:
+    """What chose the structure, with the rows counted as along the path."""
+    value = fit.candidates["cost"].iloc[0]
     by_copula = fit.nonlinear is None and fit.call.criterion not in HELD_OUT
     return float(value) if by_copula and np.isfinite(value) else None
 

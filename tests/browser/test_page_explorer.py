@@ -138,7 +138,7 @@ def test_beside_it_stand_joins_margin_and_criterion(fit, file, opened, explorer)
         assert set(re.search(r"within (\S+)–(\S+) \(", shown["Margin"]).groups()) == pair
         assert shown["ebic"].startswith(f"{row.ebic:.1f}, ")
         assert f"bic {row.bic:.1f}" in shown["ebic"]
-        gap = row.ebic - fit.candidates["ebic"].iloc[0]
+        gap = row.ebic - fit.candidates["cost"].iloc[0]
         assert f"{abs(gap):.1f} {'above' if gap > 0 else 'below'}" in shown["ebic"]
 
 

@@ -155,7 +155,7 @@ def test_the_criterion_of_the_choice_is_given_where_it_compares(name):
     if name in ("cv", "curves"):
         assert value is None
     else:
-        assert value == fit.candidates[fit.call.criterion].iloc[0]
+        assert value == fit.candidates["cost"].iloc[0]
 
 
 @pytest.mark.parametrize("name", FITS)

@@ -154,7 +154,7 @@ def test_items_are_attached_as_in_the_search(data, criterion):
     """What search="threshold" fitted has the same scores here."""
     fit = dt.fit(data, search="threshold", criterion=criterion)
     least = fit.path_scores()[criterion].min()
-    assert least == pytest.approx(fit.candidates[criterion].iloc[0], abs=1e-6)
+    assert least == pytest.approx(fit.candidates["cost"].iloc[0], abs=1e-6)
     # without misfit there is one round, in which all rows count
     fit = dt.fit(data, search="threshold", criterion=criterion, misfit="none")
     scores = fit.path_scores()
