@@ -147,7 +147,7 @@ def _chosen_interval(fit: DTFit) -> list[float] | None:
 
 
 def _chosen_criterion(fit: DTFit) -> float | None:
-    """What chose the structure, with the rows counted as along the path."""
+    """Return what chose the structure, with the rows counted as along the path."""
     value = fit.candidates["cost"].iloc[0]
     by_copula = fit.nonlinear is None and fit.call.criterion not in HELD_OUT
     return float(value) if by_copula and np.isfinite(value) else None
