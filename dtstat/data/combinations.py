@@ -59,7 +59,8 @@ def find_combinations(values: Values, names: Sequence[str]) -> list[Combination]
     sample = _complete(values[:: max(1, n // (20 * p + 2000))])
     if len(sample) < p + SPARE_ROWS:
         return []
-    center, sd = sample.mean(axis=0), sample.std(axis=0)
+    with np.errstate(over="ignore"):  # squares of numbers beyond 1e154
+        center, sd = sample.mean(axis=0), sample.std(axis=0)
     if not (np.isfinite(sd) & (sd > 1e-12 * np.abs(center)) & (sd > 0)).all():
         return []  # other checks name such items
     vectors = _null_vectors((sample - center) / sd)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -55,9 +54,10 @@ def draw_path(fit: DTFit, ax: Any) -> Any:
     criterion = searching(fit.call.criterion)
     panels = {name: COUNTS[name] for name in ("n_factors", "n_loadings")}
     chosen = _chosen(fit)
-    # The criterion of curves is of another likelihood; a choice by rows held out has none.
     cost = float(fit.candidates["cost"].iloc[0])
-    comparable = fit.nonlinear is None and chosen is None and math.isfinite(cost)
+    # The criterion of curves is of another likelihood than that of the path; held-out rows have no
+    # cost.
+    comparable = fit.nonlinear is None and chosen is None and fit.n_factors > 0
     return path_panels(
         fit.path_scores(),
         panels | {criterion: f"{criterion}\n(smaller is better)"},
@@ -65,7 +65,7 @@ def draw_path(fit: DTFit, ax: Any) -> Any:
         chosen,
         [] if chosen else _factor_intervals(fit),
         gap_values(fit.path, panels),
-        cost if comparable and fit.n_factors else None,
+        cost if comparable and np.isfinite(cost) else None,
         ax,
     )
 

@@ -174,13 +174,19 @@ def _reason(fit: DTFit, loading: float) -> str:
     return f"a loading below {least:.2f} does not pay by {criterion}"
 
 
-def likelihood_measures(fit: DTFit) -> dict[str, float]:
-    """Akaike's and Schwarz's criteria with all rows counted, as in ``candidates``."""
+def model_likelihood(fit: DTFit) -> tuple[float, float]:
+    """Log-likelihood of all rows, also where part of them chose; and the number of parameters."""
     chosen = fit.candidates.iloc[0]
     if not np.isnan(chosen["bic"]) or np.isnan(chosen["n_parameters"]):
-        return {"aic": float(chosen["aic"]), "bic": float(chosen["bic"])}
+        return float(chosen["log_likelihood"]), float(chosen["n_parameters"])
     model = fit.estimate if fit.nonlinear is None else fit.nonlinear
-    deviance, k = -2 * model.log_likelihood, model.n_parameters
+    return model.log_likelihood, float(model.n_parameters)
+
+
+def likelihood_measures(fit: DTFit) -> dict[str, float]:
+    """Akaike's and Schwarz's criteria with all rows counted, as in ``candidates``."""
+    log_likelihood, k = model_likelihood(fit)
+    deviance = -2 * log_likelihood
     return {"aic": deviance + 2 * k, "bic": deviance + k * float(np.log(fit.n_typical))}
 
 

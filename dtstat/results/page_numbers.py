@@ -14,7 +14,7 @@ from dtstat.report.factor_table import loading_frame, table_order
 from dtstat.report.page import numbers_of
 from dtstat.results import fit_frames as frames
 from dtstat.results.fit_summary import item_marks
-from dtstat.selection.criteria import HELD_OUT, INFORMATION, searching
+from dtstat.selection.criteria import INFORMATION, searching
 from dtstat.structure import Barcode
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _path_numbers(fit: DTFit) -> dict[str, Any]:
         "order": _item_order(fit).tolist(),
         "start": _start(fit, bars),
         "chosen": _chosen_interval(fit),
-        "chosenCriterion": _chosen_criterion(fit),
+        "chosenCriterion": _chosen_cost(fit),
         "attach": fit.call.uncovered == "attach",
         "verdicts": _verdicts(fit),
     }
@@ -146,11 +146,10 @@ def _chosen_interval(fit: DTFit) -> list[float] | None:
     return None if chosen is None else [chosen.tau_low, chosen.tau_high]
 
 
-def _chosen_criterion(fit: DTFit) -> float | None:
-    """Return what chose the structure, with the rows counted as along the path."""
+def _chosen_cost(fit: DTFit) -> float | None:
+    """Return what the chosen structure costs, if that compares with the scores of the path."""
     value = fit.candidates["cost"].iloc[0]
-    by_copula = fit.nonlinear is None and fit.call.criterion not in HELD_OUT
-    return float(value) if by_copula and np.isfinite(value) else None
+    return float(value) if fit.nonlinear is None and np.isfinite(value) else None
 
 
 def _verdicts(fit: DTFit) -> list[str]:

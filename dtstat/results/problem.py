@@ -146,11 +146,13 @@ def _scaling(problem: Input) -> Callable[[FactorEstimate], float] | None:
     """Return what tells how much larger than that of normal rows a model's misfit is by chance.
 
     None where that cannot be told: of a matrix of polychoric correlations, with curves of any
-    dependence, and with very many items.
+    dependence, with few rows, and with very many items.
     """
     source, n = problem.source, cast(int, problem.dependence.n_obs)
     rows, p = source.rows, len(source.latent.R)
     if rows is None or p > _MOST_ITEMS or problem.screened is not source.latent.R:
+        return None
+    if len(rows.values) < _FEWEST_INFLUENCES:
         return None
     share = 1.0 if source.answers is None else problem.n / n
     known = rows

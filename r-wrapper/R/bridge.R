@@ -66,9 +66,15 @@ ask <- function(name, arguments, progress = FALSE, call = sys.call(-1)) {
   encoded <- Map(encode, arguments, names(arguments))
   module <- bridge()
   answer <- module$call(name, reticulate::dict(encoded), progress_of(progress))
-  warn_again(answer$warnings, call)
-  if (!isTRUE(answer$ok)) raise(answer$error, call)
+  data <- data_argument(name)
+  warn_again(answer$warnings, call, data)
+  if (!isTRUE(answer$ok)) raise(answer$error, call, data)
   decode(answer$value)
+}
+
+# What R calls the argument `data` of Python.
+data_argument <- function(name) {
+  switch(name, predict = "newdata", diagnose = , report = "data", "x")
 }
 
 progress_of <- function(progress) {

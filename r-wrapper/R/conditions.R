@@ -9,8 +9,9 @@ condition <- function(message, class, call = NULL, ...) {
 }
 
 # The sentence in R's words.
-in_r <- function(message) {
+in_r <- function(message, data = "data") {
   words <- c(
+    "`data`" = paste0("`", data, "`"),
     "read the file with missing_codes=\\[([^]]*)\\], or replace it by NaN" = "set it to NA: x[x == \\1] <- NA",
     "DependenceMatrix.from_matrix" = "dt_dependence_matrix",
     "DependenceMatrix:" = "Dependence:",
@@ -31,7 +32,7 @@ in_r <- function(message) {
 }
 
 # What Python refused: the same sentence, with a class and without a traceback.
-raise <- function(error, call = NULL) {
+raise <- function(error, call = NULL, data = "data") {
   if (identical(error$class, "KeyboardInterrupt")) {
     signalCondition(condition("Interrupted.", "interrupt"))
     stop(condition("Interrupted.", c("dtstat_error_interrupted", "dtstat_error", "error"), call))
@@ -46,13 +47,14 @@ raise <- function(error, call = NULL) {
     MissingExtraError = "missing_extra", ForkError = "fork", "other"
   )
   class <- c(paste0("dtstat_error_", kind), "dtstat_error", "error")
-  stop(condition(in_r(error$message), class, call, argument = error$argument))
+  argument <- if (identical(error$argument, "data")) data else error$argument
+  stop(condition(in_r(error$message, data), class, call, argument = argument))
 }
 
-warn_again <- function(warnings, call = NULL) {
+warn_again <- function(warnings, call = NULL, data = "data") {
   for (one in warnings) {
     kind <- if (identical(one$class, "DataWarning")) "data" else "estimation"
     class <- c(paste0("dtstat_warning_", kind), "dtstat_warning", "warning")
-    warning(condition(in_r(one$message), class, call))
+    warning(condition(in_r(one$message, data), class, call))
   }
 }

@@ -2,7 +2,8 @@
 #'
 #' `coef()` gives the loadings, `fitted()` the correlations that the model implies, `residuals()`
 #' what it leaves, `predict()` everybody's factor scores, `logLik()`, `AIC()`, `BIC()` and `nobs()`
-#' what their names say, and `update()` fits again with other arguments.
+#' what their names say, and `update()` fits again with other arguments. Where answers are missing,
+#' `BIC()` counts the rows that a typical pair of items has in common, `nobs()` all that were used.
 #'
 #' @param object A result of [dt_fit()].
 #' @param newdata People to score: a data frame with the items among its columns.

@@ -121,7 +121,7 @@ plot_loadings <- function(loadings, cutoff = 0) {
     cell_texts(long, long$value != 0 & abs(long$value) >= cutoff, 0.75 * top)
 }
 
-# Strength of dependence, its factors boxed and their thresholds marked on the colour bar.
+# Strength of dependence, its factors boxed and their thresholds marked on the color bar.
 plot_dependence <- function(dependence, order, support = NULL, marks = NULL) {
   values <- abs(dependence$values[order, order])
   diag(values) <- NA
@@ -139,7 +139,7 @@ plot_dependence <- function(dependence, order, support = NULL, marks = NULL) {
   )
 }
 
-# The ends of the colour bar are named where no threshold is near.
+# The ends of the color bar are named where no threshold is near.
 with_ends <- function(marks, top) {
   ends <- data.frame(at = c(0, top), label = c("0", if (top == 1) "1" else short(top, 1)))
   near <- vapply(ends$at, function(end) any(abs(marks$at - end) < 0.06 * top), NA)
@@ -163,7 +163,7 @@ factor_boxes <- function(support) {
   do.call(rbind, boxes)
 }
 
-# What the model leaves: signs on what is large, for grey print, and the largest named.
+# What the model leaves: signs on what is large, for gray print, and the largest named.
 plot_residuals <- function(residuals, order, named = 3) {
   values <- residuals[order, order]
   diag(values) <- NA

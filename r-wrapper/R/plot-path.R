@@ -91,7 +91,7 @@ chosen_interval <- function(x) {
 seen_factors <- function(x) x$factors[!is.na(x$factors$from), c("factor", "from", "to")]
 
 # A threshold in the middle of the interval shows each factor; those too near for two labels on a
-# colour bar share one.
+# color bar share one.
 threshold_marks <- function(x) {
   chosen <- chosen_interval(x)
   if (!is.null(chosen)) {

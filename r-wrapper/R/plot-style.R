@@ -1,5 +1,5 @@
-# What all pictures share. Colours are those of Okabe and Ito, which all kinds of eyes tell apart;
-# in grey print line types, shapes, lightness or signs do. Texts are ASCII: R's pdf() has no other
+# What all pictures share. Colors are those of Okabe and Ito, which all kinds of eyes tell apart;
+# in gray print line types, shapes, lightness or signs do. Texts are ASCII: R's pdf() has no other
 # signs in some locales.
 
 ink <- c(
@@ -45,7 +45,7 @@ short <- function(x, digits = 2) {
 # So many labels one below the other do not touch in a picture of ordinary height.
 label_size <- function(n) max(4, min(8.8, 390 / max(n, 1)))
 
-# Seven colours and four line types: no two of 28 factors have both in common.
+# Seven colors and four line types: no two of 28 factors have both in common.
 factor_colours <- function(names) stats::setNames(rep_len(unname(ink), length(names)), names)
 
 factor_lines <- function(names) {

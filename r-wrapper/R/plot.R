@@ -2,12 +2,12 @@
 #'
 #' `autoplot()` makes a picture with ggplot2, `plot()` shows it. All is drawn from the object: a
 #' result read with `readRDS()` needs no Python, except where the criteria along a path or the
-#' curves of a linear fit are asked for. Colours can be told apart by all kinds of eyes, and grey
+#' curves of a linear fit are asked for. Colors can be told apart by all kinds of eyes, and gray
 #' print by line types, shapes and lightness.
 #'
 #' Types of [dt_fit()], [dt_cfa()] and [dt_efa()]:
 #' * "diagram": factors and items; the wider the line, the larger the loading, cross-loadings
-#'   dashed, negative ones in another colour, attached items hollow. Names do not touch if the
+#'   dashed, negative ones in another color, attached items hollow. Names do not touch if the
 #'   picture has 0.22 inch an item: `ggsave(height = 1 + 0.22 * 60)` for 60 items.
 #' * "loadings": the loadings as a heat map, with their numbers.
 #' * "residuals": the correlations that the model leaves, the largest named (not of [dt_efa()]).
@@ -17,9 +17,9 @@
 #'   below, the thresholds at which each chosen factor is seen, or, if one threshold was chosen for
 #'   all, that interval shaded.
 #' * "barcode": the thresholds between which the longest-lived cliques are seen; those that the
-#'   factors are read off in colour.
+#'   factors are read off in color.
 #' * "dependence": strength of dependence as a heat map, ordered by factor with the factors boxed.
-#'   On the colour bar the middle of the thresholds at which each factor is seen. Of a path, ordered
+#'   On the color bar the middle of the thresholds at which each factor is seen. Of a path, ordered
 #'   so that dependent items are neighbours. With less than 0.1 inch an item some names are left
 #'   out.
 #'

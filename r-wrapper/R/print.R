@@ -2,28 +2,32 @@
 
 #' @export
 print.dt_fit <- function(x, cutoff = 0.3, digits = 2, ...) {
-  cat(head_of(x), sep = "\n")
+  print_head(x)
+  cat("\n")
   if (ncol(x$loadings)) {
-    cat("\n")
     print_loadings(x, cutoff, digits)
     print_correlations(x$factor_correlations, digits)
+    cat("\n")
+    print_lines(fit_line(x$fit_measures), exdent = 5)
   }
-  cat("\n", fit_line(x$fit_measures), "\n", sep = "")
-  for (note in x$fit_notes) cat(in_r(note), "\n", sep = "")
-  for (note in x$notes) cat("Note: ", in_r(note), "\n", sep = "")
+  for (note in x$fit_notes) print_lines(in_r(note))
+  for (note in x$notes) print_lines("Note: ", in_r(note), exdent = 6)
   invisible(x)
 }
 
-head_of <- function(x) {
+# Sentences, as wide as the console.
+print_lines <- function(..., indent = 0, exdent = indent) {
+  cat(strwrap(paste0(...), getOption("width"), indent, exdent), sep = "\n")
+}
+
+print_head <- function(x) {
   d <- ncol(x$loadings)
   found <- if (d == 0) "no factor" else if (d == 1) "1 factor" else paste(d, "factors")
-  c(
-    paste0("Dependence thresholding: ", found, " behind ", nrow(x$loadings), " items"),
-    paste("Call:", paste(deparse(x$call), collapse = " ")),
-    paste("Data:", data_line(x)),
-    paste("Choice:", x$explanation),
-    if (length(x$evidence)) paste("       ", x$evidence)
-  )
+  cat("Dependence thresholding: ", found, " behind ", nrow(x$loadings), " items\n", sep = "")
+  cat("Call: ", paste(deparse(x$call), collapse = "\n"), "\n", sep = "")
+  cat("Data: ", data_line(x), "\n", sep = "")
+  print_lines("Choice: ", in_r(x$explanation), exdent = 8)
+  for (line in x$evidence) print_lines(in_r(line), indent = 8)
 }
 
 data_line <- function(x) {
@@ -40,11 +44,16 @@ print_loadings <- function(x, cutoff, digits) {
   table <- format(round(shown, digits), nsmall = digits)
   table[abs(shown) < cutoff | shown == 0] <- ""
   marks <- paste0(ifelse(x$unique_child, "*", ""), ifelse(rownames(shown) %in% x$attached, "+", ""))
-  table <- cbind(table, u2 = format(round(x$uniquenesses, digits), nsmall = digits), " " = marks)
-  cat("Loadings (blank: smaller than ", cutoff, "; * item of one factor, + attached):\n", sep = "")
+  u2 <- round(x$uniquenesses, digits)
+  table <- cbind(
+    table, h2 = format(1 - u2, nsmall = digits), u2 = format(u2, nsmall = digits), " " = marks
+  )
+  print_lines(
+    "Standardized loadings (blank: below ", cutoff, "; * item of one factor, + attached):"
+  )
   print(table, quote = FALSE, right = TRUE)
   out <- x$uncovered$item
-  if (length(out)) cat("In no factor:", printable(out, ", "), "\n")
+  if (length(out)) print_lines("In no factor: ", printable(out, ", "), exdent = 2)
 }
 
 # Names stay on their line, and command no terminal.
@@ -60,7 +69,7 @@ print_correlations <- function(Phi, digits) {
 
 fit_line <- function(m) {
   value <- function(name, digits = 3) formatC(m[[name]], digits = digits, format = "f")
-  if (is.na(m[["chisq"]])) return(paste0("Fit: SRMR ", value("srmr")))
+  if (is.na(m[["pvalue"]])) return(paste0("Fit: SRMR ", value("srmr")))
   p <- if (m[["pvalue"]] < 0.0005) "p < 0.001" else paste("p =", value("pvalue"))
   paste0(
     "Fit: chi-square (adjusted) ", value("chisq", 1), " on ", m[["df"]], " df, ", p,
@@ -70,7 +79,7 @@ fit_line <- function(m) {
   )
 }
 
-#' Summarise a fit
+#' Summarize a fit
 #'
 #' @param object A result of [dt_fit()].
 #' @param cutoff Smaller loadings are left blank.
@@ -92,29 +101,47 @@ summary.dt_fit <- function(object, cutoff = 0.3, max_rows = 5, intervals = FALSE
 #' @export
 print.summary.dt_fit <- function(x, digits = 2, ...) {
   print(x$fit, cutoff = x$cutoff, digits = digits)
-  cat("\nFactors and the thresholds they are seen at:\n")
-  factors <- x$fit$factors[c("factor", "from", "to", "n_items", "n_unique", "core")]
-  print(factors, digits = 3, row.names = FALSE)
-  if (isTRUE(x$intervals)) {
-    cat("\nLoadings and factor correlations:\n")
-    columns <- c("term", "estimate", "std_error", "conf_low", "conf_high")
-    print(x$fit$tidy[columns], digits = 3, row.names = FALSE)
+  if (ncol(x$fit$loadings)) {
+    cat("\nFactors and the thresholds they are seen at:\n")
+    factors <- x$fit$factors[c("factor", "from", "to", "n_items", "n_unique", "core")]
+    print(factors, digits = 3, row.names = FALSE)
+    if (isTRUE(x$intervals)) print_intervals(x$fit$tidy)
   }
   if (x$max_rows > 0) print_candidates(x$fit, x$max_rows)
   invisible(x)
 }
 
+print_intervals <- function(tidy) {
+  columns <- c("estimate", "std_error", "conf_low", "conf_high")
+  known <- !all(is.na(tidy$std_error))
+  cat("\nLoadings and factor correlations", if (known) ", with 95% intervals", ":\n", sep = "")
+  shown <- format(round(tidy[if (known) columns else "estimate"], 3), nsmall = 3)
+  print(cbind(tidy["term"], shown), row.names = FALSE)
+  if (!known) cat("No standard errors: not tested.\n")
+}
+
 print_candidates <- function(fit, max_rows) {
+  all <- fit$candidates
+  found <- all[all$fitted, ]
   cat("\nWhat else was possible, the best first:\n")
-  chosen_by <- if (all(is.na(fit$candidates$cost))) "held_out" else "cost"
-  columns <- c("n_factors", "n_loadings", "n_uncovered", "log_likelihood", chosen_by, "origin")
-  print(utils::head(fit$candidates[columns], max_rows), digits = 5, row.names = FALSE)
-  if (chosen_by == "cost") {
+  by_cost <- !all(is.na(found$cost))
+  held_out <- !all(is.na(found$held_out))
+  scores <- if (held_out) c("held_out", "behind", "behind_se") else c("log_likelihood", if (by_cost) "cost")
+  columns <- c("n_factors", "n_loadings", "n_uncovered", scores, "origin")
+  print(utils::head(found[columns], max_rows), digits = 5, row.names = FALSE)
+  if (by_cost) {
     cat("cost: ", fit$arguments$criterion, ", counting the rows as ", round(fit$n_effective),
         "; smaller is better.\n", sep = "")
+  } else if (held_out) {
+    print_lines(
+      "held_out: log-likelihood per row, larger is better; behind: how far behind the best, and ",
+      "the standard error of that."
+    )
   }
-  more <- nrow(fit$candidates) - max_rows
+  more <- nrow(found) - max_rows
   if (more > 0) cat(more, "more in $candidates.\n")
+  bounds <- nrow(all) - nrow(found)
+  if (bounds) print_lines(bounds, " more could not win, by a bound on their likelihood or its slow rise.")
 }
 
 #' @export
@@ -209,6 +236,27 @@ print.dt_plan <- print_text
 
 #' @export
 print.dt_parallel_analysis <- print_text
+
+# They say all they have to say at once.
+summary_text <- function(object, ...) object
+
+#' @export
+summary.dt_cfa <- summary_text
+
+#' @export
+summary.dt_efa <- summary_text
+
+#' @export
+summary.dt_diagnosis <- summary_text
+
+#' @export
+summary.dt_stability <- summary_text
+
+#' @export
+summary.dt_plan <- summary_text
+
+#' @export
+summary.dt_parallel_analysis <- summary_text
 
 #' @export
 print.dt_solution_comparison <- function(x, digits = 2, ...) {

@@ -86,6 +86,16 @@ def learn_marginals(X: FloatArray) -> Marginals:
     return Marginals(answers, scores, thresholds)
 
 
+def normal_scores(X: FloatArray) -> FloatArray:
+    """(n, p) normal scores of every answer among its own; NaN stays NaN."""
+    scores = np.full(X.shape, np.nan)
+    for column, x in zip(scores.T, X.T, strict=True):
+        observed = ~np.isnan(x)
+        _, place, counts = np.unique(x[observed], return_inverse=True, return_counts=True)
+        column[observed] = _scores(counts)[place]
+    return scores
+
+
 def linear_marginals(X: FloatArray) -> Marginals:
     """Margins that only standardise: mean 0 and variance 1."""
     mean, sd = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
@@ -99,14 +109,22 @@ def _margin(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     from scipy.special import ndtri
 
     answers, counts = np.unique(x, return_counts=True)
-    middles = (np.cumsum(counts) - counts / 2) / len(x)
-    scores = ndtri(middles)
-    scores = scores / np.sqrt(counts @ scores**2 / len(x))
+    scores = _scores(counts)
     kept = _spread(scores)
     # Between answers that are kept; without gaps that is P(X ≤ a).
     upto = np.cumsum(counts) / len(x)
     between = (upto[kept[:-1]] + (upto[kept[1:]] - counts[kept[1:]] / len(x))) / 2
     return answers[kept], scores[kept], ndtri(between)
+
+
+def _scores(counts: IntArray) -> FloatArray:
+    """Return normal scores of variance 1 of answers that so many gave, in rising order."""
+    from scipy.special import ndtri
+
+    n = int(counts.sum())
+    scores: FloatArray = ndtri((np.cumsum(counts) - counts / 2) / n)
+    scores /= np.sqrt(counts @ scores**2 / n)
+    return scores
 
 
 def _spread(scores: FloatArray) -> IntArray:

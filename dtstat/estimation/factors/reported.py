@@ -25,7 +25,7 @@ from dtstat.estimation.factors.copula import (
     fit_factors,
     nearest_correlation,
 )
-from dtstat.estimation.factors.marginals import Marginals, learn_marginals
+from dtstat.estimation.factors.marginals import Marginals, normal_scores
 from dtstat.estimation.factors.misfit import degrees_of_freedom
 from dtstat.estimation.factors.robust import RobustTest, StandardErrors, robust_inference
 
@@ -166,8 +166,7 @@ def _behind_ratings(answers: Answers, latent: LatentCorrelations) -> Source | No
     values = answers.values
     if any(continuous):
         values = values.copy()
-        part = values[:, continuous]
-        values[:, continuous] = learn_marginals(part).normal_scores(part)
+        values[:, continuous] = normal_scores(values[:, continuous])
     R = latent_correlation_matrix(values, kinds)
     if not np.isfinite(R).all() or np.abs(np.triu(R, 1)).max() > _PERFECT:
         return None
@@ -204,8 +203,9 @@ def scoring_model(model: ReportedModel, margins: Marginals) -> FactorEstimate:
     """Return the model of the normal scores of the answers, to score people by.
 
     The normal score s of a rating is less reliable than the variable y behind it: its correlation
-    with y is a = E[s y] < 1. So it has the loading aλ, which gives the
-    best linear prediction of the factors and its true error.
+    with y is a = E[s y] < 1. So it has the loading aλ, which gives
+    the best linear prediction of the factors, up to the part of the dependence between scores that
+    is not linear in y, and its error.
     """
     if not model.as_ratings:
         return model.estimate

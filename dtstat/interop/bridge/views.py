@@ -11,7 +11,8 @@ import pandas as pd
 import dtstat as dt
 from dtstat.estimation.efa.adequacy import KMO, BartlettTest
 from dtstat.interop.bridge.wire import RArray, matrix, named
-from dtstat.results.fit_summary import evidence_lines, measure_notes
+from dtstat.results.fit_frames import model_likelihood
+from dtstat.results.fit_summary import evidence_lines, measure_notes, why_nothing
 from dtstat.results.serialize import to_bytes
 from dtstat.structure import Barcode
 from dtstat.theory.margin import Margin
@@ -60,7 +61,7 @@ def _dependence(one: dt.DependenceMatrix) -> View:
 
 def _fit(fit: dt.DTFit) -> View:
     residuals, Phi, factors = fit.residuals(), fit.factor_correlations, fit.factors
-    chosen = fit.candidates.iloc[0]
+    log_likelihood, n_parameters = model_likelihood(fit)
     return {
         "class": "dt_fit",
         "structure": _structure(fit.structure),
@@ -70,11 +71,11 @@ def _fit(fit: dt.DTFit) -> View:
         "unique_child": fit.structure.support.sum(axis=1) == 1,
         "attached": _texts(fit.attached_items),
         "fit_measures": _numbers(fit.fit_measures),
-        "log_likelihood": float(chosen["log_likelihood"]),
-        "n_parameters": float(chosen["n_parameters"]),
+        "log_likelihood": log_likelihood,
+        "n_parameters": n_parameters,
         "n_obs": fit.n_obs,
         "n_typical": fit.n_typical,
-        "fit_notes": _texts(measure_notes(fit) if fit.n_factors else ()),
+        "fit_notes": _texts((measure_notes if fit.n_factors else why_nothing)(fit)),
         "evidence": _texts(line.strip() for line in evidence_lines(fit)),
         "n_effective": fit.n_effective,
         "explanation": fit.explanation,

@@ -20,3 +20,10 @@ without_python <- function(code) {
   on.exit(the$bridge <- before)
   force(code)
 }
+
+# A page with the places of its numbers, whatever they are.
+without_numbers <- function(lines) {
+  numbers <- gregexpr("[0-9]+[.][0-9]+|(about|rows as) [0-9]+", lines)
+  regmatches(lines, numbers) <- lapply(regmatches(lines, numbers), gsub, pattern = "[0-9]", replacement = "#")
+  lines
+}

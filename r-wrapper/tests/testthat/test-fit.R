@@ -67,7 +67,45 @@ test_that("a stored fit works without Python", {
   expect_match(as_lavaan(fit), "F1 =~ x1 \\+ x2 \\+ x3")
   expect_equal(as_lavaan(fit$structure), as_lavaan(fit))
   expect_s3_class(coef(fit), "loadings")
-  expect_snapshot(print(fit))
+  expect_snapshot(print(summary(fit, intervals = TRUE)), transform = without_numbers)
+})
+
+test_that("criteria are the same wherever they are read", {
+  skip_without_python()
+  gaps <- dt_dataset("likert_survey")
+  fit <- dt_fit(gaps)
+  expect_equal(nobs(fit), nrow(gaps))
+  expect_lt(fit$n_typical, nobs(fit))
+  expect_equal(BIC(fit), glance(fit)$bic)
+  expect_equal(BIC(fit), fit$candidates$bic[1])
+  expect_equal(AIC(fit), fit$candidates$aic[1])
+  part <- dt_fit(nine(), criterion = "validation", seed = 1) # chosen on part of the rows
+  expect_equal(c(AIC(part), BIC(part)), c(glance(part)$aic, glance(part)$bic))
+  expect_equal(BIC(part), BIC(dt_fit(nine())))
+})
+
+test_that("standard errors and intervals are listed where they are known", {
+  skip_without_python()
+  fit <- dt_fit(nine())
+  rows <- tidy(fit)
+  expect_equal(rows$conf_high - rows$conf_low, 2 * qnorm(0.975) * rows$std_error)
+  shown <- capture.output(print(summary(fit, intervals = TRUE)))
+  for (term in rows$term) expect_match(shown, term, fixed = TRUE, all = FALSE)
+  expect_no_match(capture.output(print(summary(fit))), "with 95% intervals")
+  three <- capture.output(print(summary(dt_fit(nine()[1:3]), intervals = TRUE)))
+  expect_match(three, "Not tested. The model has no degrees of freedom.", fixed = TRUE, all = FALSE)
+  expect_no_match(three, "NA")
+})
+
+test_that("where there is no factor, it is said why, and nothing empty is printed", {
+  skip_without_python()
+  set.seed(1)
+  noise <- as.data.frame(matrix(rnorm(1000), 200))
+  shown <- paste(capture.output(print(summary(dt_fit(noise), intervals = TRUE))), collapse = " ")
+  expect_match(shown, "no factor behind 5 items")
+  expect_match(shown, "The strongest dependence is", fixed = TRUE)
+  expect_match(shown, "dt_measures()", fixed = TRUE)
+  expect_no_match(shown, "<0 rows>|chi-square")
 })
 
 test_that("a stored fit goes on with Python", {

@@ -6,6 +6,8 @@ test_that("a confirmatory model speaks R's generics", {
   expect_equal(nobs(fit), 301)
   expect_equal(dim(fitted(fit)), c(6L, 6L))
   expect_equal(dim(predict(fit, nine())), c(301L, 2L))
+  expect_output(print(summary(fit)), "Latent Variables:")
+  expect_output(print(summary(dt_efa(nine(), 2))), "Exploratory factor analysis")
   skip_if_not_installed("lavaan")
   theirs <- lavaan::cfa("speed =~ x7 + x8 + x9; visual =~ x1 + x2 + x3", nine())
   expect_equal(coef(fit)[["speed=~x8"]], lavaan::coef(theirs)[["speed=~x8"]], tolerance = 1e-4)
@@ -35,7 +37,7 @@ test_that("a covariance matrix is no people", {
   model <- "visual =~ x1 + x2 + x3; textual =~ x4 + x5 + x6; speed =~ x7 + x8 + x9"
   fit <- dt_cfa(S, model, n_obs = 301)
   expect_equal(fit$fit_measures[["chisq"]], dt_cfa(nine(), model)$fit_measures[["chisq"]])
-  expect_error(dt_cfa(S, model), "covariance matrix: say how many rows")
+  expect_error(dt_cfa(S, model), "`x` is a symmetric .* covariance matrix: say how many rows")
   expect_error(dt_fit(S), "n_obs")
   expect_error(dt_dependence(S), "dt_dependence_matrix")
   for (given in list(S, as.data.frame(S))) {

@@ -12,18 +12,18 @@ from dtstat.errors import InputError
 X = np.random.default_rng(1).normal(size=(50, 6))
 R = dt.DependenceMatrix.from_matrix(np.eye(6), 50)
 CALLS = {
-    "fit.fit_items": lambda: dt.fit(X),
-    "fit.fit_curves": lambda: dt.fit(X, estimator="spline"),
-    "fit.fit_matrix": lambda: dt.fit(R),
-    "models._chosen": lambda: dt.cfa(X, "f =~ x1 + x2 + x3"),
-    "models.fit_moments": lambda: dt.cfa(R, "f =~ x1 + x2 + x3"),
-    "models.fit_efa": lambda: dt.efa(X, 1),
-    "models.run_parallel_analysis": lambda: dt.parallel_analysis(X),
-    "models.sampling_adequacy": lambda: dt.kmo(R),
-    "models.sphericity_test": lambda: dt.bartlett_test(R),
-    "path.dependence_matrix": lambda: dt.dependence(X),
-    "path.sparse_dependence": lambda: dt.dependence(X, floor=0.5),
-    "fit.fit_items of a resampled fit": lambda: dt.stability(X, n_boot=2),
+    "api.fit.fit_items": lambda: dt.fit(X),
+    "api.fit.fit_curves": lambda: dt.fit(X, estimator="spline"),
+    "api.fit.fit_matrix": lambda: dt.fit(R),
+    "api.models._chosen": lambda: dt.cfa(X, "f =~ x1 + x2 + x3"),
+    "estimation.sem.plan.fit_moments": lambda: dt.cfa(R, "f =~ x1 + x2 + x3"),
+    "api.models.fit_efa": lambda: dt.efa(X, 1),
+    "api.models.run_parallel_analysis": lambda: dt.parallel_analysis(X),
+    "api.models.sampling_adequacy": lambda: dt.kmo(R),
+    "api.models.sphericity_test": lambda: dt.bartlett_test(R),
+    "api.path.dependence_matrix": lambda: dt.dependence(X),
+    "api.path.sparse_dependence": lambda: dt.dependence(X, floor=0.5),
+    "api.fit.fit_items of a resampled fit": lambda: dt.stability(X, n_boot=2),
 }
 
 
@@ -40,7 +40,7 @@ def test_linear_algebra_has_one_thread(monkeypatch, place):
         raise InputError("seen")
 
     module, name = place.split()[0].rsplit(".", 1)
-    monkeypatch.setattr(importlib.import_module(f"dtstat.api.{module}"), name, look)
+    monkeypatch.setattr(importlib.import_module(f"dtstat.{module}"), name, look)
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
         with pytest.raises(InputError, match="seen"):

@@ -130,9 +130,10 @@ def test_held_out_rows_and_folds_are_told_apart(file):
 
 def test_a_diagnosis_of_other_cores_is_another_call(file):
     data = dt.load_dataset("political_democracy")
-    one = dt.fit(data, min_children=2)
-    other = dt.fit(data, min_children=2, search="threshold")
+    other = dt.fit(data, search="threshold")  # its cores are seen at the threshold
+    one = dt.fit(data, structure=other.structure)
     assert np.array_equal(one.support, other.support)
+    assert list(one.factors["core"]) != list(other.factors["core"])
     dt.diagnose(one, data, n_boot=3, seed=1, checkpoint=file)
     with pytest.raises(dt.InputError, match="`structure` was"):
         dt.diagnose(other, data, n_boot=3, seed=1, checkpoint=file)

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import dtstat as dt
 
@@ -62,12 +63,29 @@ def test_cfa_of_the_latent_correlations_agrees(fit):
     np.testing.assert_allclose(
         fit.factor_correlations, cfa.factor_correlations.loc[names, names], atol=1e-3
     )
-    for name in ("chisq", "cfi", "tli", "rmsea", "srmr"):
-        assert fit.fit_measures[name] == pytest.approx(cfa.fit_measures[name], abs=1e-3), name
-    assert (fit.fit_measures["df"], fit.fit_measures["npar"]) == (
-        cfa.fit_measures["df"],
-        cfa.fit_measures["npar"],
-    )
+    assert fit.fit_measures["srmr"] == pytest.approx(cfa.fit_measures["srmr"], abs=1e-3)
+    for name in ("df", "npar"):
+        assert fit.fit_measures[name] == cfa.fit_measures[name], name
+
+
+@pytest.mark.parametrize("fit", [nine, many], ids=["nine", "many"])
+def test_measures_follow_from_the_test(fit):
+    fit = fit()
+    told, test = fit.fit_measures, fit.reported.test
+    df, n = told["df"], fit.n_obs
+    residuals = fit.residuals().to_numpy()[np.triu_indices(len(fit.support), 1)]
+    assert test.statistic == pytest.approx(n * residuals @ residuals, rel=1e-6)
+    assert test.df == df
+    assert told["chisq"] == test.chisq
+    assert told["pvalue"] == pytest.approx(stats.chi2.sf(told["chisq"], df), abs=1e-12)
+    excess = test.statistic / test.trace - 1
+    base = test.baseline / test.baseline_trace - 1
+    assert 0 < excess < base
+    p = len(fit.support)
+    assert told["cfi"] == pytest.approx(1 - df * excess / (p * (p - 1) / 2 * base))
+    assert told["tli"] == pytest.approx(1 - excess / base)
+    assert told["rmsea"] == pytest.approx(np.sqrt(excess / n))
+    assert told["rmsea.ci.lower"] < told["rmsea"] < told["rmsea.ci.upper"]
 
 
 def test_numbers_of_the_model_belong_together():
@@ -112,8 +130,9 @@ def test_rows_in_another_order_change_nothing():
 def test_columns_in_another_order_give_the_same_structure(data, fit, seed):
     again = dt.fit(data.sample(frac=1, axis=1, random_state=seed))
     assert again.structure == fit().structure
-    cost = fit().candidates["ebic"].iloc[0]
-    assert again.candidates["ebic"].iloc[0] == pytest.approx(cost, abs=1e-3)
+    for name in ("cost", "ebic"):
+        cost = fit().candidates[name].iloc[0]
+        assert again.candidates[name].iloc[0] == pytest.approx(cost, abs=1e-3), name
 
 
 def test_a_reversed_item_has_a_negative_loading_and_a_minus():
@@ -149,9 +168,11 @@ def test_the_chosen_candidate_is_first_and_the_best(fit, criterion):
     assert fit.candidate(0) == fit.structure
     assert frame["n_factors"].iloc[0] == fit.n_factors
     if criterion in ("ebic", "bic", "aic"):
-        assert fitted[criterion].is_monotonic_increasing
+        assert fitted["cost"].is_monotonic_increasing
         assert frame["held_out"].isna().all()
-    elif criterion != "validation_2se":
+        return
+    assert frame["cost"].isna().all()
+    if criterion != "validation_2se":
         assert fitted["held_out"].is_monotonic_decreasing
         assert fitted["behind"].iloc[0] == 0
     else:
@@ -170,9 +191,46 @@ def test_two_standard_errors_never_buy_a_larger_structure(seed):
 def test_candidates_have_their_columns():
     assert list(many().candidates) == [
         *("n_factors", "n_loadings", "n_uncovered", "log_likelihood", "n_parameters"),
-        *("aic", "bic", "ebic", "held_out", "behind", "behind_se"),
+        *("cost", "aic", "bic", "ebic", "held_out", "behind", "behind_se"),
         *("monte_carlo_se", "origin", "fitted"),
     ]
+
+
+@pytest.mark.parametrize("criterion", ["ebic", "bic", "aic"])
+def test_cost_counts_effective_rows_and_criteria_count_all(criterion):
+    fit = many(criterion=criterion, seed=3)
+    frame, p = fit.candidates, len(fit.item_names)
+    assert fit.n_effective < fit.n_typical
+    deviance, k, edges = (frame[c] for c in ("log_likelihood", "n_parameters", "n_loadings"))
+    deviance = -2 * deviance
+    bic = deviance + k * np.log(fit.n_typical)
+    np.testing.assert_allclose(frame["bic"], bic)
+    np.testing.assert_allclose(frame["aic"], deviance + 2 * k)
+    np.testing.assert_allclose(frame["ebic"], bic + 2 * edges * np.log(p))
+    price = {"ebic": k * np.log(fit.n_effective) + 2 * edges * np.log(p)}
+    price |= {"bic": k * np.log(fit.n_effective), "aic": 2 * k}
+    share = fit.n_effective / fit.n_typical
+    np.testing.assert_allclose(frame["cost"], share * deviance + price[criterion])
+
+
+def test_rows_that_were_not_fitted_have_no_criteria():
+    frame = many(criterion="validation", seed=3).candidates
+    assert frame[["cost", "aic", "bic", "ebic"]].isna().all(axis=None)
+    frame = many(criterion="cv", seed=3).candidates
+    assert frame["cost"].isna().all()
+    assert frame[["aic", "bic", "ebic"]].notna().all(axis=None)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_there_is_one_bic(criterion):
+    """That of the chosen structure fitted to all rows; candidates has the same, or none."""
+    fit = many(criterion=criterion, seed=3)
+    told, listed = fit.glance().iloc[0], fit.candidates.iloc[0]
+    deviance, k = -2 * fit.estimate.log_likelihood, fit.estimate.n_parameters
+    assert told["bic"] == pytest.approx(deviance + k * np.log(fit.n_typical), abs=1e-2)
+    assert told["aic"] == pytest.approx(deviance + 2 * k, abs=1e-2)
+    if not criterion.startswith("validation"):
+        assert (told["aic"], told["bic"]) == (listed["aic"], listed["bic"])
 
 
 def test_candidates_are_the_structures_of_their_rows():
@@ -201,7 +259,7 @@ def test_explanation_names_the_runner_up_and_the_difference():
     match = re.search(pattern, many().explanation)
     assert match
     frame = many().candidates
-    assert float(match[1]) == pytest.approx(frame["ebic"].iloc[1] - frame["ebic"].iloc[0], abs=0.06)
+    assert float(match[1]) == pytest.approx(frame["cost"].iloc[1] - frame["cost"].iloc[0], abs=0.06)
     assert f"Choice: {many().explanation}" in str(many().summary())
 
 
@@ -315,9 +373,15 @@ def test_linear_scores_do_not_depend_on_units():
 def test_tidy_lists_loadings_and_correlations():
     frame = nine().tidy()
     assert list(frame) == [
-        *("term", "lhs", "op", "rhs", "estimate", "std_error", "unique_child", "attached")
+        *("term", "lhs", "op", "rhs", "estimate", "std_error", "conf_low", "conf_high"),
+        *("unique_child", "attached"),
     ]
-    assert frame["std_error"].isna().all()  # known with curves only
+    assert (frame["std_error"] > 0).all()
+    half = stats.norm.ppf(0.975) * frame["std_error"]
+    np.testing.assert_allclose(frame["conf_low"], frame["estimate"] - half)
+    np.testing.assert_allclose(frame["conf_high"], frame["estimate"] + half)
+    assert frame["std_error"].iloc[0] == nine().loading_errors.loc["x1", "F1"]
+    assert frame["std_error"].iloc[-1] == nine().factor_correlation_errors.loc["F2", "F3"]
     assert frame["op"].tolist() == ["=~"] * 9 + ["~~"] * 3
     assert frame["term"].iloc[0] == "F1 =~ x1"
     assert frame["estimate"].iloc[0] == nine().loadings.loc["x1", "F1"]
@@ -330,14 +394,33 @@ def test_glance_is_one_row():
     assert list(frame) == [
         *("n_obs", "n_effective", "n_items", "n_factors", "n_attached", "n_uncovered"),
         *("search", "criterion", "converged", "aic", "bic"),
-        *("npar", "chisq", "df", "pvalue", "cfi", "tli", "rmsea", "rmsea.ci.lower"),
-        *("rmsea.ci.upper", "rmsea.pvalue", "srmr", "logl"),
+        *("npar", "chisq", "df", "pvalue", "cfi", "tli", "rmsea"),
+        *("rmsea.ci.lower", "rmsea.ci.upper", "rmsea.pvalue", "srmr"),
     ]
     row = frame.iloc[0]
     assert (row["n_obs"], row["n_items"], row["n_factors"]) == (301, 9, 3)
     assert row["converged"]
-    assert row["aic"] == pytest.approx(-2 * row["logl"] + 2 * row["npar"])
-    assert row["bic"] == pytest.approx(-2 * row["logl"] + row["npar"] * np.log(301))
+    deviance = -2 * nine().candidates["log_likelihood"].iloc[0]
+    assert row["aic"] == pytest.approx(deviance + 2 * row["npar"])
+    assert row["bic"] == pytest.approx(deviance + row["npar"] * np.log(301))
+
+
+def test_what_was_not_tested_is_glanced_at_with_the_same_columns():
+    few = dt.fit(NINE.head(90))
+    assert few.reported.test is None
+    assert "9 items need at least 100 rows" in few.reported.untested
+    frame = few.glance()
+    assert list(frame) == list(nine().glance())
+    unknown = [name for name in frame if frame[name].isna().all()]
+    assert unknown == [
+        *("chisq", "pvalue", "cfi", "tli", "rmsea"),
+        *("rmsea.ci.lower", "rmsea.ci.upper", "rmsea.pvalue"),
+    ]
+    assert few.tidy()[["std_error", "conf_low", "conf_high"]].isna().all(axis=None)
+    text = str(few.summary(intervals=True))
+    assert "Not tested. 9 items need at least 100 rows" in text
+    assert "No standard errors: not tested." in text
+    assert "Chi-square" not in text
 
 
 def test_lavaan_syntax_fits():

@@ -96,7 +96,10 @@ def test_facts_are_those_of_the_summary(name):
     labels = [label for label, _ in facts]
     assert labels[:2] == ["Data", "Choice"]
     assert dict(facts)["Choice"] == fit.explanation
-    assert ("Evidence" in labels) == ("As evidence" in head)
+    counted = " carry the evidence of about " in head or " counted as about " in head
+    assert ("Evidence" in labels) == counted
+    if name not in NONE:
+        assert counted == (fit.n_effective < 0.95 * fit.n_typical)
     assert [text for label, text in facts if label == "Note"] == list(fit.notes)
     assert ("Why" in labels) == (name in NONE)
     assert ("What next" in labels) == (name in ("none", "none by spline"))

@@ -226,6 +226,8 @@ def test_tidy_has_errors_and_shapes(fit):
         "rhs",
         "estimate",
         "std_error",
+        "conf_low",
+        "conf_high",
         "unique_child",
         "attached",
         "slope",
@@ -235,9 +237,12 @@ def test_tidy_has_errors_and_shapes(fit):
     ]
     loadings, correlations = frame[frame["op"] == "=~"], frame[frame["op"] == "~~"]
     assert (len(loadings), len(correlations)) == (6, 1)
-    assert loadings["std_error"].isna().all()
+    assert loadings[["std_error", "conf_low", "conf_high"]].isna().all(axis=None)
+    assert fit.loading_errors.isna().all(axis=None)
     assert loadings["slope"].notna().all()
     assert correlations["std_error"].item() == fit.factor_correlation_errors.iloc[0, 1]
+    half = (correlations["conf_high"] - correlations["conf_low"]).item() / 2
+    assert half == pytest.approx(norm.ppf(0.975) * correlations["std_error"].item())
     assert correlations["estimate"].item() == fit.factor_correlations.iloc[0, 1]
     assert correlations["slope"].isna().all()
     about = fit.nonlinear_loadings.set_index("item")
@@ -357,10 +362,16 @@ def test_what_needs_curves_says_so(copula):
     assert caught.value.argument == "estimator"
 
 
-def test_errors_are_unknown_without_curves(copula):
-    assert copula.factor_correlation_errors.isna().all(axis=None)
-    assert copula.tidy()["std_error"].isna().all()
+def test_errors_without_curves_are_those_of_the_correlations(copula):
     assert copula.nonlinear is None
+    known = copula.reported.errors
+    np.testing.assert_array_equal(copula.factor_correlation_errors, known.factor_correlations)
+    np.testing.assert_array_equal(copula.loading_errors, known.loadings)
+    assert copula.factor_correlation_errors.notna().equals(copula.factor_correlations < 1)
+    assert copula.loading_errors.notna().equals(copula.loadings != 0)
+    frame = copula.tidy()
+    assert (frame["std_error"] > 0).all()
+    assert frame["std_error"].iloc[-1] == known.factor_correlations[0, 1]
 
 
 # --- pages and files ----------------------------------------------------------------------------

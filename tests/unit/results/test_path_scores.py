@@ -160,6 +160,7 @@ def test_items_are_attached_as_in_the_search(data, criterion):
     scores = fit.path_scores()
     best = fit.candidates.iloc[0]
     origin = scores["tau_low"].map("threshold {:.3f}".format)
+    assert best["cost"] == pytest.approx(best[criterion], abs=1e-6)
     assert scores[criterion].min() == pytest.approx(best[criterion], abs=1e-6)
     compared = 0
     for row in fit.candidates.query("fitted").itertuples():

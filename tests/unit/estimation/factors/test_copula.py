@@ -201,7 +201,8 @@ def test_same_as_the_structural_equation_model(p, d, cross, seed):
     model = build_model(structure, structure.item_names, std_lv=True)
     at = {name: i for i, name in enumerate((*structure.item_names, *structure.factor_names))}
     order = np.ix_(*[[at[name] for name in model.observed]] * 2)
-    sem = fit_moments(model, S[order], N)
+    unbiased = S[order] * N / (N - 1)  # of which it takes (N - 1) / N, as lavaan does
+    sem = fit_moments(model, unbiased, N, "covariances")
     L, Phi = np.zeros((p, d)), np.eye(d)
     for row, value in zip(sem.model.parameters, sem.estimates, strict=True):
         if row.op == "=~":

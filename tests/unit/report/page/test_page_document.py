@@ -64,6 +64,12 @@ def numbers_in(document):
     return found[1]
 
 
+FLAT = {  # titles and cells of tables are one line, with nothing in them that cannot be seen
+    "\u2028\u2029\u202e項目\x01\x7f": r" \u202e項目\x01\x7f",
+    "line\nbreak\r\ttab": "line break tab",
+}
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_texts_stay_texts_everywhere(text):
     plain, read = Reader(a_page().to_html()), Reader(a_page(text).to_html())
@@ -75,7 +81,7 @@ def test_texts_stay_texts_everywhere(text):
         assert found
         assert {one.strip("\n") for one in found} == {text.strip("\n")}, tag
     regions = [about["aria-label"] for about in read.all("div") if about.get("class") == "wide"]
-    assert regions == [text]
+    assert regions == [FLAT.get(text, text)]
     assert [about["aria-label"] for about in read.all("pre")] == [text]
 
 

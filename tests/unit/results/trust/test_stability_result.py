@@ -252,9 +252,9 @@ def test_of_a_fit_that_is_there(nine):
 
 
 def test_options_are_those_of_fit():
-    found = dt.stability(NINE, 3, seed=1, measure="kendall", search="threshold", min_children=2)
+    found = dt.stability(NINE, 3, seed=1, measure="kendall", search="threshold", min_children=4)
     call = found.fit.call
-    assert (call.measure, call.search, call.min_children) == ("kendall", "threshold", 2)
+    assert (call.measure, call.search, call.min_children) == ("kendall", "threshold", 4)
 
 
 def product(x, y):
