@@ -30,7 +30,8 @@ class FitPictures:
         DataFrame
             One row per interval of thresholds: tau_low (included), tau_high (excluded), n_factors,
             n_loadings, n_covered, margin, and aic, bic, ebic of the structure, completed as in the
-            search; NaN for short-lived ones if there are very many.
+            search and with the rows counted as ``n_effective``, as in the column cost of
+            ``candidates``; NaN for short-lived ones if there are very many.
 
         Notes
         -----

@@ -8,7 +8,8 @@
 #' @param fit Result of [dt_fit()].
 #' @return A data frame, one row per interval of thresholds: `tau_low` (included), `tau_high`
 #'   (excluded), `n_factors`, `n_loadings`, `n_covered`, `margin`, and `ebic`, `bic`, `aic` of the
-#'   structure, completed as in the search; `NA` for short-lived ones if there are very many.
+#'   structure, completed as in the search and with the rows counted as `n_effective`, as in the column
+#'   `cost` of `candidates`; `NA` for short-lived ones if there are very many.
 #' @seealso `plot(fit, "path")`, [dt_path()]
 #' @export
 #' @examples

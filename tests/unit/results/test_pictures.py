@@ -193,7 +193,7 @@ def test_path_panels_are_the_scores():
     ends = [(p.get_x(), p.get_x() + p.get_width()) for p in strip.patches]
     np.testing.assert_allclose(ends, many().factors[["from", "to"]])
     assert [set(line.get_ydata()) for line in criterion.lines] == [
-        {many().candidates["ebic"].iloc[0]}
+        {many().candidates["cost"].iloc[0]}
     ]
 
 

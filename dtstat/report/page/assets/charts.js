@@ -127,7 +127,7 @@ class PathChart {
       mark.append(draw("title", {}, `${name}: ${items}; ${shown(bar.birth, 3)} to ${shown(bar.death, 3)}`));
       return mark;
     });
-    const about = "barcode of factors (cores of the chosen ones in colour)";
+    const about = "barcode of factors (cores of the chosen ones in color)";
     return { marks: [this.#label(about, 10), ...marks], height: 22 + bars.length * 9 };
   }
 

@@ -148,7 +148,7 @@ class Explorer {
     const margin = this.path.margin(chosen ? this.path.factors : cliques);
     const pairs = this.path.sorted.length;
     const rows = chosen
-      ? [["Structure", "the chosen one; colours join pairs above each factor\u2019s own threshold"]]
+      ? [["Structure", "the chosen one; colors join pairs above each factor\u2019s own threshold"]]
       : [
           ["Factors here", `${cliques.length}, the same from ${shown(low, 3)} to ${shown(high, 3)}`],
           ["Pairs joined", `${this.path.joins(this.tau)} of ${pairs}`],
