@@ -25,8 +25,9 @@ add df²/n. Two things keep the level with few rows:
   amount of order 1/n; the difference between half samples and the whole takes it away (Quenouille
   1956).
 
-The estimates have the covariance (Δ'VΔ)⁻¹ Δ'VΓVΔ (Δ'VΔ)⁻¹ / n. Nothing of the size of Γ is stored
-unless there are more rows than pairs of items.
+The estimates have the covariance H⁻¹ Δ'VΓVΔ H⁻¹ / n, with H the second derivatives of the
+likelihood, which are Δ'VΔ only if the model is true; on real surveys that matters. Nothing of the
+size of Γ is stored unless there are more rows than pairs of items.
 
 References
 ----------
@@ -126,7 +127,8 @@ def robust_inference(
         baseline=n * float((R[above] ** 2).sum()),
         baseline_trace=float((rows**2).sum()) / 2 / (len(rows) - 1),
     )
-    covariance = wider * bread @ (g.T @ g / len(g)) @ bread / n
+    outer = _inverse(score.curvature(R))
+    covariance = wider * outer @ (g.T @ g / len(g)) @ outer / n
     return test, score.errors(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
 
 
@@ -155,6 +157,11 @@ def mean_square_product(E: FloatArray) -> float:
     return (float(np.sum(products**2)) - float(own @ own)) / (m * (m - 1))
 
 
+def _inverse(A: FloatArray) -> FloatArray:
+    """Inverse of a symmetric matrix; a generalized one on a ridge."""
+    return np.asarray(np.linalg.pinv(A, hermitian=True), dtype=np.float64)
+
+
 class _Score:
     """Derivatives of the discrepancy in loadings, factor correlations and uniquenesses, by row."""
 
@@ -164,7 +171,8 @@ class _Score:
         self._phi = np.triu_indices(len(self._Phi), 1)
         self._free = np.flatnonzero(estimate.uniquenesses > 1.01 * LEAST_UNIQUENESS)
         self._C = self._L @ self._Phi
-        self._P = np.linalg.inv(self._C @ self._L.T + np.diag(estimate.uniquenesses))
+        Sigma = self._C @ self._L.T + np.diag(estimate.uniquenesses)
+        self._P = np.asarray(np.linalg.inv(Sigma), dtype=np.float64)
 
     def of_rows(self, influence: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(m, q) Δ'V I_r and (m,) I_r' V I_r."""
@@ -206,10 +214,31 @@ class _Score:
             residuals[block] = E[:, above[0], above[1]]
         return residuals
 
-    def information(self) -> FloatArray:
-        """(q, q) Δ'VΔ, that is ½ tr(Σ⁻¹ Σ_a Σ⁻¹ Σ_b)."""
+    def bread(self) -> FloatArray:
+        """(q, q) inverse of the information Δ'VΔ; a generalized one on a ridge."""
+        return _inverse(self._products(self._P))
+
+    def curvature(self, R: FloatArray) -> FloatArray:
+        """(q, q) second derivatives of ½ (log|Σ| + tr Σ⁻¹R), the observed information.
+
+        With M = Σ⁻¹RΣ⁻¹, D = Σ⁻¹ − M and Q(X)_ab = ½ tr(Σ_a X Σ_b X) it is
+        Q(Σ⁻¹ + M) − 2 Q(Σ⁻¹) − Q(M) + ½ tr(Σ_ab D).
+        """
+        (i, k), (a, b), P, e = self._loading, self._phi, self._P, len(self._loading[0])
+        M = P @ R @ P
+        D = P - M
+        H = self._products(P + M) - 2 * self._products(P) - self._products(M)
+        H[:e, :e] += D[np.ix_(i, i)] * self._Phi[np.ix_(k, k)]
+        DL = (D @ self._L)[i]
+        cross = (k[:, None] == a) * DL[:, b] + (k[:, None] == b) * DL[:, a]
+        H[:e, e : e + len(a)] += cross
+        H[e : e + len(a), :e] += cross.T
+        return H
+
+    def _products(self, P: FloatArray) -> FloatArray:
+        """(q, q) ½ tr(Σ_a P Σ_b P)."""
         (i, k), (a, b), f = self._loading, self._phi, self._free
-        P, L = self._P, self._L
+        L = self._L
         PC, PL = P @ self._C, P @ L
         CPC, LPC, LPL = self._C.T @ PC, L.T @ PC, L.T @ PL
         loading = P[np.ix_(i, i)] * CPC[np.ix_(k, k)]
@@ -221,10 +250,6 @@ class _Score:
         psi = 0.5 * P[np.ix_(f, f)] ** 2
         rows = [loading, mixed, loading_psi], [mixed.T, phi, phi_psi]
         return np.block([*rows, [loading_psi.T, phi_psi.T, psi]])
-
-    def bread(self) -> FloatArray:
-        """(q, q) inverse of the information; a generalized one on a ridge."""
-        return np.asarray(np.linalg.pinv(self.information(), hermitian=True), dtype=np.float64)
 
     def errors(self, errors: FloatArray) -> StandardErrors:
         """Put the errors of all parameters where they belong."""
