@@ -296,7 +296,13 @@ def bartlett_test(data: Data) -> BartlettTest:
     Parameters
     ----------
     data
-        As in :func:`dtstat.efa`; a matrix must know its ``n_obs``.
+        As in :func:`dtstat.efa`; a matrix must know its ``n_obs``, and be of Pearson or Spearman
+        correlations: others vary otherwise where items are unrelated.
+
+    Raises
+    ------
+    InputError
+        If the matrix is of another measure, or does not know its rows.
 
     Examples
     --------
@@ -305,6 +311,12 @@ def bartlett_test(data: Data) -> BartlettTest:
     36
     """
     matrix = _correlations(data)
+    if matrix.measure not in ("pearson", "spearman"):
+        raise InputError(
+            f"`data` is a matrix of the measure '{matrix.measure}', of which Bartlett's test is "
+            "not valid. Give the data, or Pearson or Spearman correlations.",
+            "data",
+        )
     with one_thread():
         return sphericity_test(matrix.values, plan.rows_behind(matrix), matrix.names)
 

@@ -31,6 +31,9 @@ _VARIANCE_ROWS = (
 )
 ROWS_ADVICE = "It is the number of rows behind the matrix."
 _NO_ROWS = "Rows unknown: no chi-square, TLI, RMSEA and BIC. Give `n_obs` to have them."
+_NOT_NORMAL = (
+    "No chi-square, TLI, RMSEA and BIC: their theory is of Pearson correlations, not of {} ones."
+)
 _NOT_DEFINITE = "Matrix not positive definite: no likelihood chi-square, TLI, RMSEA and BIC."
 
 
@@ -246,7 +249,11 @@ class EFAFit:
             ("Mean item complexity", _number(float(self.complexity.mean()), 1)),
         ]
         rows = tuple((name, value) for name, value in lines if value)
-        reasons = {_NO_ROWS: self.n_obs is None, _NOT_DEFINITE: f.objective is None}
+        reasons = {
+            _NO_ROWS: self.n_obs is None,
+            _NOT_DEFINITE: f.objective is None,
+            _NOT_NORMAL.format(self.dependence.measure): self.dependence.measure != "pearson",
+        }
         notes = tuple(reason for reason, holds in reasons.items() if holds)
         return Table("Fit", ("measure", "value"), rows, "ll", notes)
 
@@ -310,7 +317,10 @@ def fit_efa(
     extraction = extract(matrix.values, n_factors, method)
     rotated = _rotated(extraction.loadings, rotation)
     rows_of_pairs = matrix.pairwise_n if n_obs is None else None
-    indices = fit_indices(matrix.values, extraction, n, rows_of_pairs)
+    normal = matrix.measure == "pearson"
+    indices = fit_indices(
+        matrix.values, extraction, n if normal else None, rows_of_pairs if normal else None
+    )
     notes = tuple(_warned(matrix, extraction, rotated, indices.df))
     return EFAFit(matrix, method, rotation, n, extraction, rotated, indices, notes)
 

@@ -544,3 +544,17 @@ def test_adequacy_of_data_and_of_matrices():
     assert dt.bartlett_test(NINE).chisq == pytest.approx(dt.bartlett_test(matrix).chisq)
     with pytest.raises(dt.InputError, match="how many rows the matrix rests on"):
         dt.bartlett_test(dt.DependenceMatrix.from_matrix(matrix.to_frame()))
+
+
+@pytest.mark.parametrize("measure", ["polychoric", "kendall", "distance"])
+def test_normal_theory_is_not_taken_for_other_correlations(measure):
+    ratings = NINE.iloc[:, :6].round().astype(int).clip(1, 6)
+    matrix = dt.dependence(ratings, measure)
+    with pytest.raises(dt.InputError, match="Bartlett's test is not valid"):
+        dt.bartlett_test(matrix)
+    if measure == "distance":
+        return
+    text = str(dt.efa(matrix, 2).summary())
+    assert "chi-square" not in text.replace("No chi-square", "")
+    assert f"not of {measure} ones" in text
+    assert "chi-square" in str(dt.efa(dt.dependence(ratings, "pearson"), 2).summary())
