@@ -203,6 +203,7 @@ GOOD: dict[str, Callable[[Draw], Any]] = {
     "columns": one_of(None, "x*", ["x1", "x2"]),
     "missing_codes": one_of(None, 99, [99, "refused"], {"x1": [1, 2]}),
     "support": lambda draw: structure(draw).support,
+    "reversed": lambda draw: draw(st.sampled_from([None, structure(draw).support])),
     "item_names": one_of(None, list("abcdef"), ["a", "a"]),
     "factor_names": one_of(None, ["A"], ["A", "B"], ["A", "B", "C"]),
     "fit": lambda draw: one_fit(),

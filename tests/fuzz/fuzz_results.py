@@ -22,6 +22,8 @@ NOT_FINITE = {
     "ItemData.values": "missing answers",
     "Contender.held_out": "no rows were held out",
     "Contender.behind": "no rows were held out",
+    "StandardErrors.loadings": "not tested, or no loading there",
+    "StandardErrors.factor_correlations": "not tested, and its diagonal",
     "KMO": "all correlations of an item are 0",
     "RecoveryCurve.low": "the search gave up",
     "RecoveryCurve.high": "the search gave up",
