@@ -66,8 +66,8 @@ def check_use() -> None:
         assert len(dt.load_dataset(name)), name
     fit = dt.fit(dt.load_dataset("holzinger_swineford_9"))
     assert fit.structure.n_factors == 3
-    fit.save("fit.npz")
-    assert dt.load("fit.npz").summary() == fit.summary()
+    fit.save("fit.dtstat")
+    assert dt.load("fit.dtstat").summary() == fit.summary()
     fit.report("page.html")
     assert "<script" in Path("page.html").read_text(encoding="utf-8")
     assert (Path(dt.__file__).parent / "py.typed").exists()
