@@ -59,6 +59,7 @@ bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peer
 	$(ONE_CORE) $(PY) -m benchmarks.trust
 	$(ONE_CORE) $(PY) -m benchmarks.page
 	$(ONE_CORE) $(PY) -m benchmarks.lavaan
+	$(ONE_CORE) $(PY) -m benchmarks.inference
 	$(ONE_CORE) sh benchmarks/r_bridge.sh $(PY)
 
 docs: $(VENV)/.dev r-packages browser  ## run the examples of README and vignettes; refresh what they show

@@ -249,7 +249,7 @@ def _fit(proposal: Proposal, answers: Answers, curves: Curves, progress: Progres
                 raise
     runs = np.array([likelihood.total for _, _, likelihood in found])
     start, estimate, likelihood = found[int(runs.argmax())]
-    # That any run froze is told, be it the one that is kept or not.
+    # A run that froze is reported, whether it is the one kept or not.
     froze = max(int(len(found) < curves.runs), *(one.restarts for _, one, _ in found))
     estimate = replace(estimate, restarts=froze)
     return Finalist(proposal, likelihood.total, len(answers.X), start, estimate, likelihood, runs)
