@@ -115,6 +115,16 @@ def test_few_rows_are_not_tested_and_the_summary_says_so():
     assert fit.tidy()["std_error"].isna().all()
 
 
+@pytest.mark.parametrize(("items", "tested"), [(12, False), (11, True)])
+def test_yes_and_no_needs_more_rows(items, tested):
+    rng = np.random.default_rng(2)
+    X = (rng.standard_normal((110, 1)) + rng.standard_normal((110, items)) > 0).astype(float)
+    one = dt.Structure(np.ones((items, 1), dtype=bool))
+    fit = dt.fit(pd.DataFrame(X, columns=list(one.item_names)), structure=one)
+    assert (fit.reported.untested == "") == tested
+    assert tested or "at least 120 rows" in fit.reported.untested
+
+
 def test_a_matrix_is_tested_as_of_normal_rows():
     _, X = rows(600)
     data = fitted(X, measure="pearson", estimator="linear")
