@@ -34,6 +34,7 @@ from dtstat.data.kinds import (
 from dtstat.data.screening import suspected_codes, warn_of_codes
 from dtstat.errors import DataWarning, InputError, nearest, warn
 from dtstat.execution.saved import digest
+from dtstat.execution.threads import one_thread
 
 # Fewer rows than this count up by chance often enough to make the warning a nuisance.
 MIN_ROWS_OF_COUNTER = 10
@@ -202,7 +203,9 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     if screened:
         labels = frame.attrs.get("value_labels")
         warn_of_codes(suspected_codes(values, names, labels), stacklevel=3)
-        warn_of_combinations(find_combinations(values, names), stacklevel=3)
+        with one_thread():
+            combinations = find_combinations(values, names)
+        warn_of_combinations(combinations, stacklevel=3)
     return items
 
 
