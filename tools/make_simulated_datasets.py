@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dtstat.simulation import simulate
+from dtstat.simulation.generate import simulate
 
 FILES = Path(__file__).parents[1] / "dtstat" / "data" / "files"
 # One seed a file: with the same seed, designs of equally many factors share their first ones.

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import dtstat as dt
-from dtstat.errors import MissingExtraError
+from dtstat.core.errors import MissingExtraError
 
 NOT_FOR_USERS = {"all", "dev", "bench"}
 

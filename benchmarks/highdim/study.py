@@ -13,8 +13,8 @@ import math
 import pandas as pd
 
 from benchmarks.harness import ROOT
-from dtstat.report import Table
-from dtstat.studies import HighDimResult, highdim
+from dtstat.core.tables import Table
+from dtstat.studies.highdim import HighDimResult, highdim
 
 FOLDER = ROOT / "benchmarks" / "results" / "highdim"
 LEDGER = FOLDER / "study.jsonl"

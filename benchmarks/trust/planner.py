@@ -7,8 +7,8 @@ import pandas as pd
 
 import dtstat as dt
 from benchmarks.harness import Report
-from dtstat.api.plan import planned_call
-from dtstat.results.trust.survey_simulation import events
+from dtstat.trust.api import planned_call
+from dtstat.trust.procedure import events
 
 FRESH = 2000
 SURVEYS = (

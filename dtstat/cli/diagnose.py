@@ -12,9 +12,9 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, plain, write_csv, write_json
-from dtstat.errors import InputError
-from dtstat.estimation.sem.syntax import measured_structure
+from dtstat.cli.options import check_outputs, plain, write_csv, write_json
+from dtstat.core.errors import InputError
+from dtstat.structure.syntax import measured_structure
 
 
 def diagnose(

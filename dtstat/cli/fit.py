@@ -12,10 +12,10 @@ import pandas as pd
 import typer
 
 import dtstat
-from dtstat import checks
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, plain, write_csv, write_json, write_text
-from dtstat.errors import InputError
+from dtstat.cli.options import check_outputs, plain, write_csv, write_json, write_text
+from dtstat.core import checks
+from dtstat.core.errors import InputError
 
 
 def fit(

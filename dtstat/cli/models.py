@@ -10,7 +10,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, plain, write_csv, write_json
+from dtstat.cli.options import check_outputs, plain, write_csv, write_json
 
 
 def cfa(

@@ -1,19 +1,43 @@
-"""Options that commands share, and the reading of what they name."""
+"""Options that commands share, and the reading of what they name.
+
+What commands write to files.
+
+Csv files are often opened in a spreadsheet, which takes a text that begins with =, +, -, @, a tab
+or a carriage return for a formula and runs it. Item names come from anybody's file, so such texts
+get an apostrophe in front (``'=cmd()``), which spreadsheets take as "this is text". Numbers
+and lavaan's operators stay as they are. JSON, lavaan and saved files hold names unchanged.
+
+Reading a dependence matrix, items by items, from a csv file.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import pandas as pd
 import typer
 
 import dtstat
-from dtstat.api.path import Thresholds
-from dtstat.cli.matrix import read_matrix
+from dtstat.core import checks
+from dtstat.core.about import __version__
+from dtstat.core.arrays import FloatArray
+from dtstat.core.errors import InputError, nearest
+from dtstat.core.files import FileKind, check_ending, write
+from dtstat.data.checks import check_names
+from dtstat.data.columns import choose_columns, parse_number
 from dtstat.data.datasets import DATASETS
-from dtstat.errors import InputError, nearest
+from dtstat.data.formats import NA_TEXTS, SEPARATORS
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.path.solution_path import Thresholds
 
 File = Annotated[
     str,
@@ -159,3 +183,183 @@ def model_text(model: str) -> str:
         "reads: 'f =~ x1 + x2 + x3'.",
         "model",
     )
+
+
+_OPERATORS = ("=~", "==")  # of lavaan, in columns of operators; they compute nothing
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+CSV = FileKind("a table of comma-separated values", (".csv", ".txt"))
+JSON = FileKind("JSON", (".json", ".txt"))
+LAVAAN = FileKind("a model in lavaan's syntax", (".lav", ".txt", ".r"))
+PAGE = FileKind("an HTML page", (".html", ".htm"))
+SAVED = FileKind("a saved result", (".dtstat", ".zip"))
+_KINDS = {
+    **dict.fromkeys(("--csv", "--candidates", "--scores", "--curves", "OUT"), CSV),
+    "--json": JSON,
+    "--lavaan": LAVAAN,
+    "--output": PAGE,
+    "--save": SAVED,
+}
+
+
+def check_outputs(
+    outputs: Mapping[str, Path | None],
+    force: bool,
+    inputs: Iterable[str | None] = (),
+    resumed: Mapping[str, Path | None] | None = None,
+) -> None:
+    """Refuse, before any work is done, files that cannot or must not be written.
+
+    No file that is read is written, and no file is written twice, whatever ``force`` says; any
+    other file that exists is written only with it. Files are the same if the system says so,
+    under whatever name.
+
+    Parameters
+    ----------
+    outputs
+        Files to write, by option; None for those that are not wanted.
+    force
+        Whether files that exist may be replaced.
+    inputs
+        What is read, if it is a file.
+    resumed
+        Files that are added to, which check for themselves that they are theirs.
+    """
+    wanted = {option: file for option, file in outputs.items() if file is not None}
+    added = {option: file for option, file in (resumed or {}).items() if file is not None}
+    for option, file in (wanted | added).items():
+        checks.writable(file)
+        if option in _KINDS:
+            check_ending(file, _KINDS[option])
+        for read in inputs:
+            if read is not None and _same(file, Path(read)):
+                raise InputError(f"{option} must not be a file that is read; got '{file}'.")
+    for (option, file), (other, second) in itertools.combinations((wanted | added).items(), 2):
+        if _same(file, second):
+            raise InputError(f"{option} and {other} must be two files; got '{file}' for both.")
+    for option, file in wanted.items():
+        if file.is_file() and not force:
+            raise InputError(f"{option}: '{file}' exists. Give --force to replace it.")
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two names are those of one file, now or when it is written."""
+    try:
+        if one.exists() and other.exists():
+            return one.samefile(other)
+        return one.resolve() == other.resolve()
+    except (OSError, ValueError, RuntimeError):  # an input that is a text, or a loop of links
+        return False
+
+
+def write_csv(frame: pd.DataFrame, file: Path) -> None:
+    """Write a table whose texts no spreadsheet takes for formulas."""
+    safe = frame.rename(columns=lambda name: _no_formula(str(name)))
+    for k, kind in enumerate(safe.dtypes):
+        if not pd.api.types.is_numeric_dtype(kind):
+            safe.isetitem(k, [_no_formula(cell) for cell in safe.iloc[:, k].tolist()])
+    write_text(file, safe.to_csv(index=False))
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a text, whole or not at all; what cannot be written ends with a sentence."""
+    write(file, text.encode("utf-8", errors="replace"))
+
+
+def _no_formula(cell: object) -> object:
+    """Put an apostrophe before what a spreadsheet would compute."""
+    if not isinstance(cell, str) or cell in _OPERATORS or not cell.startswith(_FORMULA):
+        return cell
+    return f"'{cell}"
+
+
+def write_json(file: Path, call: Mapping[str, object], content: Mapping[str, object]) -> None:
+    """Write results below the version of dtstat and what was asked for."""
+    document = {"dtstat": __version__, "call": call, **content}
+    write_text(file, json.dumps(document, indent=1, allow_nan=False))
+
+
+def plain(value: object) -> object:
+    """Value that JSON knows: numbers that do not exist are null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_matrix(
+    file: str, n_obs: int | None, measure: str, columns: Sequence[str] | None
+) -> DependenceMatrix:
+    """Read a symmetric matrix, or one triangle of it, and keep the chosen items.
+
+    The first row holds the item names; so may a first column, with or without a name of its own.
+    """
+    names, R = _read_square(file)
+    frame = pd.DataFrame(R, index=names, columns=names)
+    chosen = set(choose_columns(names, columns))
+    kept = [name for name in names if name in chosen]  # in the order of the file, as a triangle is
+    return DependenceMatrix.from_matrix(frame.loc[kept, kept], n_obs, measure)
+
+
+def _read_square(file: str) -> tuple[list[str], FloatArray]:
+    """Item names and numbers as they stand in the file."""
+    text = _read_text(file)
+    separator = max(SEPARATORS, key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text), delimiter=separator)
+    header, *rows = ([cell.strip() for cell in row] for row in reader if row)
+    names, row_names, rows = _split_names(header, rows)
+    _check_square(file, names, rows)
+    check_names(names)
+    _check_same_names(file, row_names, names)
+    R = np.full((len(names), len(names)), math.nan)  # rows of a triangle may end early
+    for i, row in enumerate(rows):
+        R[i, : len(row)] = [_number(cell, separator != ",", file, names[i]) for cell in row]
+    return names, R
+
+
+def _split_names(
+    header: list[str], rows: list[list[str]]
+) -> tuple[list[str], list[str], list[list[str]]]:
+    """Names of columns, names of rows, and what is left of the rows."""
+    if max(map(len, rows), default=0) == len(header) + 1:  # R leaves out the corner
+        header = ["", *header]
+    # A number in the corner of a table with a column too many: the first row holds no names.
+    corner_is_name = len(header) == len(rows) + 1 and parse_number(header[0]) is None
+    if header[0] == "" or corner_is_name:
+        return header[1:], [row[0] for row in rows], [row[1:] for row in rows]
+    return header, header, rows
+
+
+def _read_text(file: str) -> str:
+    if not Path(file).is_file():
+        raise InputError(f"With --matrix FILE must be a csv file; there is no file '{file}'.")
+    try:
+        text = Path(file).read_text(encoding="utf-8-sig").strip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"Cannot read the matrix '{file}': {error}. Save it as csv.") from None
+    if not text.strip():
+        raise InputError(f"'{file}' is empty; a matrix was expected.")
+    return text
+
+
+def _check_square(file: str, names: list[str], rows: list[list[str]]) -> None:
+    width = max((len(names), *map(len, rows)))
+    if not len(rows) == width == len(names):
+        raise InputError(
+            f"'{file}' must hold a square matrix below a row of item names; got {len(rows)} rows "
+            f"and {width} columns. For answers leave out --matrix."
+        )
+
+
+def _check_same_names(file: str, row_names: list[str], names: list[str]) -> None:
+    for k, (row_name, name) in enumerate(zip(row_names, names, strict=True), start=1):
+        if row_name != name:
+            raise InputError(
+                f"Rows and columns of '{file}' must be the same items in the same order; "
+                f"row {k} is '{row_name}', column {k} is '{name}'."
+            )
+
+
+def _number(cell: str, decimal_comma: bool, file: str, name: str) -> float:
+    number = math.nan if cell in NA_TEXTS else parse_number(cell, decimal_comma)
+    if number is None:
+        raise InputError(f"'{file}' must hold numbers; got '{cell}' in the row of '{name}'.")
+    return number

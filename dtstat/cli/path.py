@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 import typer
 
 import dtstat
-from dtstat import checks
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, write_csv, write_json
+from dtstat.cli.options import check_outputs, write_csv, write_json
+from dtstat.core import checks
 
 
 def path(

@@ -10,9 +10,9 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, write_csv
-from dtstat.errors import InputError
-from dtstat.report import Table
+from dtstat.cli.options import check_outputs, write_csv
+from dtstat.core.errors import InputError
+from dtstat.core.tables import Table
 
 
 def plan(

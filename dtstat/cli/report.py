@@ -11,8 +11,8 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs
-from dtstat.errors import InputError
+from dtstat.cli.options import check_outputs
+from dtstat.core.errors import InputError
 
 _SAVED = ".dtstat"
 # What a result that was saved has settled.

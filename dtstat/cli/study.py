@@ -10,12 +10,13 @@ from typing import Annotated, Protocol
 import pandas as pd
 import typer
 
-from dtstat import checks, studies
+from dtstat import studies
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, write_text
-from dtstat.errors import InputError
-from dtstat.report import Summary, Table
-from dtstat.report.plots.canvas import pyplot
+from dtstat.cli.options import check_outputs, write_text
+from dtstat.core import checks
+from dtstat.core.canvas import pyplot
+from dtstat.core.errors import InputError
+from dtstat.core.tables import Summary, Table
 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same data sets.")]
 Jobs = Annotated[int | None, typer.Option(help="Data sets done side by side; -1 for all cores.")]

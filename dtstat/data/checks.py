@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dtstat.errors import InputError, shortened, shown
+from dtstat.core.errors import InputError, shortened, shown
 
 MAX_LISTED = 5
 LONGEST_NAME = 100  # characters of a name that a message prints

@@ -10,7 +10,7 @@ from importlib import resources
 
 import pandas as pd
 
-from dtstat import checks
+from dtstat.core import checks
 
 
 @dataclass(frozen=True, slots=True)

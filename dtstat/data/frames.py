@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dtstat.data.raw import require
+from dtstat.core.errors import DTError, InputError, foreign_warnings
+from dtstat.data.formats import require
 from dtstat.data.readers import read_answers
-from dtstat.errors import DTError, InputError, foreign_warnings
 
 _ARROW = "__arrow_c_stream__"
 _INTERCHANGE = "__dataframe__"

@@ -1,4 +1,7 @@
-"""The one form in which dtstat keeps survey answers, and the way into it."""
+"""The one form in which dtstat keeps survey answers, and the way into it.
+
+Rows that a fitted model is to score, from data that may have other columns too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dtstat import checks
+from dtstat.core import checks
+from dtstat.core.arrays import FloatArray
+from dtstat.core.checkpoints import digest
+from dtstat.core.errors import DataWarning, InputError, nearest, warn
+from dtstat.core.parallel import one_thread
 from dtstat.data.checks import (
     check_finite,
     check_names,
@@ -20,8 +27,7 @@ from dtstat.data.checks import (
     items_phrase,
 )
 from dtstat.data.columns import check_whole, column_numbers
-from dtstat.data.combinations import find_combinations, warn_of_combinations
-from dtstat.data.frames import as_frame
+from dtstat.data.frames import as_frame, has_names
 from dtstat.data.kinds import (
     ItemKind,
     Kinds,
@@ -31,10 +37,12 @@ from dtstat.data.kinds import (
     observed_levels,
     resolve_kinds,
 )
-from dtstat.data.screening import suspected_codes, warn_of_codes
-from dtstat.errors import DataWarning, InputError, nearest, warn
-from dtstat.execution.saved import digest
-from dtstat.execution.threads import one_thread
+from dtstat.data.screening import (
+    find_combinations,
+    suspected_codes,
+    warn_of_codes,
+    warn_of_combinations,
+)
 
 # Fewer rows than this count up by chance often enough to make the warning a nuisance.
 MIN_ROWS_OF_COUNTER = 10
@@ -148,7 +156,7 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     data : DataFrame, 2-d array, nested list, path or ItemData
         One row per person, one column per item; a DataFrame of pandas, or of any library that
         hands its tables over by the Arrow or the DataFrame protocol, as polars does. Array
-        columns are named x1, x2, ...; a path is read with :func:`dtstat.data.read_survey`; an
+        columns are named x1, x2, ...; a path is read with :func:`dtstat.data.readers.read_survey`; an
         ItemData is not checked again. Text columns are accepted when every answer is a number,
         ordered categoricals become level codes.
     kinds : {"binary", "ordinal", "continuous"} or dict, optional
@@ -174,7 +182,7 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
         When a column merely counts the rows; when an answer looks like a code for a missing one,
         such as -9, 99, or 9 on a scale of 1 to 5 (:mod:`dtstat.data.screening` has the rule); when
         an item is the sum, the mean or another exact linear combination of others
-        (:mod:`dtstat.data.combinations`).
+        (:mod:`dtstat.data.screening`).
 
     Notes
     -----
@@ -287,3 +295,86 @@ def _warn_of_counters(items: ItemData) -> None:
             DataWarning,
             stacklevel=3,
         )
+
+
+def items(data: Any, kinds: Any = None) -> ItemData:
+    """Check survey answers, and say what kind each item is.
+
+    Every function that takes ``data`` does this by itself. Call it to see what was detected, or
+    to say otherwise before a measure that depends on it (polychoric, tetrachoric, mixed).
+
+    Parameters
+    ----------
+    data
+        DataFrame, 2-d array, or path of a file; people in rows, items in columns.
+    kinds
+        "binary", "ordinal" or "continuous" for all items, or a dict for some. The others are
+        detected: two distinct values are binary; an ordered categorical, or at most ten whole
+        numbers, is ordinal; anything else is continuous.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> dt.items(dt.load_dataset("political_democracy"), kinds={"y1": "ordinal"})
+    <ItemData: 75 rows, 11 items (1 ordinal, 10 continuous), 0 missing>
+    """
+    return as_items(data, kinds)
+
+
+def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArray]:
+    """Index and (n, p) answers of the named items, coded as when a model is fitted.
+
+    Parameters
+    ----------
+    data
+        DataFrame, file or ItemData that has the items by name, or an array of just these.
+    names
+        Items of the model.
+
+    Raises
+    ------
+    InputError
+        If an item is missing, or an array has another number of columns.
+    """
+    frame = data.to_frame() if isinstance(data, ItemData) else as_frame(data)
+    if not has_names(data):
+        return frame.index, _answers(_with_names(frame, names), range(len(names)), names)
+    known = [str(column) for column in frame.columns]
+    absent = [name for name in names if name not in known]
+    if len(absent) > 1:
+        raise InputError(
+            f"The data lack the item '{absent[0]}' and {len(absent) - 1} more. Give the items that "
+            "were fitted, by name.",
+            "data",
+        )
+    if absent:
+        raise InputError(
+            f"The data must have all items of the model; '{absent[0]}' is not there. "
+            + nearest(absent[0], known),
+            "data",
+        )
+    return frame.index, _answers(frame, [known.index(name) for name in names], names)
+
+
+def _answers(frame: pd.DataFrame, places: Iterable[int], names: tuple[str, ...]) -> FloatArray:
+    named = zip(places, names, strict=True)
+    columns = [column_numbers(frame.iloc[:, place], name).values for place, name in named]
+    values = np.column_stack(columns)
+    check_finite(values, names)
+    return values
+
+
+def _with_names(frame: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
+    if frame.shape[1] != len(names):
+        raise InputError(
+            f"An array to score must have {len(names)} columns, one an item in the order fitted; "
+            f"got shape {frame.shape}.",
+            "data",
+        )
+    return frame.set_axis(list(names), axis=1)
+
+
+def with_scores(data: Any, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
+    frame = data.to_frame() if isinstance(data, ItemData) else as_frame(data)
+    return frame.assign(**{f".fs_{name}": scores[name].to_numpy() for name in scores})

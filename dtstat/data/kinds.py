@@ -18,8 +18,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dtstat import checks
-from dtstat.errors import InputError, nearest
+from dtstat.core import checks
+from dtstat.core.errors import InputError, nearest
 
 ItemKind = Literal["binary", "ordinal", "continuous"]
 Kinds = ItemKind | Mapping[str, ItemKind] | None

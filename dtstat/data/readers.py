@@ -12,21 +12,22 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from dtstat import checks
-from dtstat.data import limits
+from dtstat.core import checks
+from dtstat.core.errors import DTError, InputError, foreign_warnings, nearest, shown
+from dtstat.core.files import check_unpacked
 from dtstat.data.checks import check_names
-from dtstat.data.cleaning import (
-    CodeSet,
-    MissingCodes,
-    choose_columns,
-    clean_column,
-    resolve_codes,
+from dtstat.data.columns import CodeSet, MissingCodes, choose_columns, clean_column, resolve_codes
+from dtstat.data.formats import (
+    RawTable,
+    ValueLabels,
+    named_table,
+    read_delimited,
+    read_spss,
+    read_stata,
+    require,
+    warn_of_missing_codes,
 )
-from dtstat.data.delimited import read_delimited
-from dtstat.data.labelled import read_spss, read_stata, warn_of_missing_codes
-from dtstat.data.raw import RawTable, ValueLabels, named_table, require
 from dtstat.data.screening import suspected_codes, warn_of_codes
-from dtstat.errors import DTError, InputError, foreign_warnings, nearest, shown
 
 
 def read_survey(
@@ -134,9 +135,7 @@ class _Format(NamedTuple):
 def _read_excel(path: Path) -> RawTable:
     require("openpyxl", "Reading .xlsx files")
     with zipfile.ZipFile(path) as archive:
-        limits.check_unpacked(
-            path.stat().st_size, sum(member.file_size for member in archive.infolist())
-        )
+        check_unpacked(path.stat().st_size, sum(member.file_size for member in archive.infolist()))
     # openpyxl warns of styles and drop-down lists it does not keep; answers are unaffected.
     with foreign_warnings("ignore"):
         # Without a header pandas does not rename columns that occur twice.

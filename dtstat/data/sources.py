@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dtstat.core.errors import InputError
 from dtstat.data.checks import check_names, check_shape
+from dtstat.data.formats import require
 from dtstat.data.items import ItemData, as_items
-from dtstat.data.raw import require
-from dtstat.errors import InputError
 
 
 @dataclass(frozen=True)

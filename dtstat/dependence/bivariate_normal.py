@@ -20,8 +20,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.arrays import FloatArray
-from dtstat.compile import kernel
+from dtstat.core.arrays import FloatArray, kernel
 
 CodeArray: TypeAlias = npt.NDArray[np.int32]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dtstat.arrays import FloatArray
-from dtstat.dependence.rank import average_ranks
+from dtstat.core.arrays import FloatArray
+from dtstat.dependence.spearman import average_ranks
 
 _ORDER = 3
 # Difference in correlation that matters. In real surveys people who like the ends of a scale make

@@ -34,13 +34,13 @@ from itertools import combinations
 
 import numpy as np
 
-from dtstat.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data.kinds import ItemKind
 from dtstat.dependence.bivariate_normal import table_influence
-from dtstat.dependence.moment import moderate, pearson
-from dtstat.dependence.ordinal import code_item, latent_correlation_matrix
 from dtstat.dependence.ordinal_scores import serial_influence
-from dtstat.dependence.rank import dense_codes
+from dtstat.dependence.pearson import moderate, pearson
+from dtstat.dependence.polychoric import code_item, latent_correlation_matrix
+from dtstat.dependence.spearman import dense_codes
 
 # Numbers in the array of influences, and products of signs for Kendall: what memory and patience
 # allow. Γ is a mean over rows, which some thousand of them estimate as well as all.

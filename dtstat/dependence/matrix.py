@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dtstat import checks
-from dtstat.arrays import FloatArray, IntArray
+from dtstat.core import checks
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.errors import DataWarning, InputError, nearest, warn
 from dtstat.data.checks import check_writable_names
-from dtstat.errors import DataWarning, InputError, nearest, warn
 
 _ROUNDING = 1e-6  # asymmetry, and excess over 1, that printed or computed matrices may have
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dtstat.arrays import FloatArray
-from dtstat.dependence.rank import average_ranks
-from dtstat.progress import Progress, track
+from dtstat.core.arrays import FloatArray
+from dtstat.core.parallel import Progress, track
+from dtstat.dependence.spearman import average_ranks
 
 _ROWS_FOR_ORDER = {4: 500, 3: 200, 2: 0}  # fewer rows, fewer polynomials: less upward bias
 _PAIRS_A_BLOCK = 50_000

@@ -34,9 +34,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dtstat.arrays import FloatArray, IntArray
+from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.dependence.bivariate_normal import IMPOSSIBLE_CELL, cell_probabilities
-from dtstat.dependence.ordinal import thresholds
+from dtstat.dependence.polychoric import thresholds
 
 _UNBOUNDED = 1e10  # stands for an infinite limit, with finite products
 _LEAST = 1e-300  # keeps a quotient of two vanishing numbers finite
@@ -201,7 +201,7 @@ def _table_influence(
 
     In a 2 x 2 table the probabilities are the shares, and the two estimates of A are the same. An
     empty cell is the exception: there ρ is not the maximum for the rows as they are (see
-    :func:`dtstat.dependence.ordinal.polychoric_pair`), and only products are sure to be positive.
+    :func:`dtstat.dependence.polychoric.polychoric_pair`), and only products are sure to be positive.
     """
     K, L = len(first.influence), len(second.influence)
     cell = first.rows * L + second.rows

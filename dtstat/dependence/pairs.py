@@ -10,9 +10,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.arrays import FloatArray
-from dtstat.execution.parallel import Jobs, run
-from dtstat.progress import Progress, track
+from dtstat.core.arrays import FloatArray
+from dtstat.core.parallel import Jobs, Progress, run, track
 
 T = TypeVar("T")
 U = TypeVar("U")

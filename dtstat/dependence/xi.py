@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dtstat.arrays import FloatArray, IntArray
-from dtstat.compile import kernel
+from dtstat.core.arrays import FloatArray, IntArray, kernel
+from dtstat.core.parallel import Jobs, Progress
 from dtstat.dependence.pairs import run_blocks
-from dtstat.dependence.rank import Codes, dense_codes
-from dtstat.execution.parallel import Jobs
-from dtstat.progress import Progress
+from dtstat.dependence.spearman import Codes, dense_codes
 
 
 def xi_correlation(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> FloatArray:

@@ -1,9 +1,16 @@
 """All that R may call: one function in, one plain answer out.
 
-R sends the name of a function and its arguments as :mod:`dtstat.interop.bridge.wire` writes them,
+R sends the name of a function and its arguments as :mod:`dtstat.interop.wire` writes them,
 and gets back a dict that is either ``{"ok": True, "value": ..., "warnings": [...]}`` or ``{"ok":
 False, "error": {...}}``. Nothing is raised into R, nothing is printed, no Python object crosses.
 Progress is a function of (done, total) that is called from the main thread alone.
+
+The functions that the R package may ask for, by name.
+
+Most are those of :mod:`dtstat` themselves: arguments have the same names, objects of R are turned
+into dtstat's own on the way in, and results into the parts of an R object on the way out
+(:mod:`dtstat.interop.views`). The others serve R's generics: they take the saved state of a
+result and go on from there.
 """
 
 from __future__ import annotations
@@ -14,14 +21,20 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from joblib import parallel_config
 
-from dtstat.errors import DTError, DTWarning, InputError, nearest
-from dtstat.interop.bridge.functions import FUNCTIONS
-from dtstat.interop.bridge.wire import Wire, decode, encode
-from dtstat.version import __version__
+import dtstat as dt
+from dtstat.core.about import __version__
+from dtstat.core.errors import DTError, DTWarning, InputError, nearest
+from dtstat.core.saved import from_bytes
+from dtstat.interop.views import view
+from dtstat.interop.wire import RArray, RObject, Wire, decode, encode
+from dtstat.structure.syntax import measured_structure
 
 PROTOCOL = 1
 
@@ -121,3 +134,163 @@ def _told(caught: list[warnings.WarningMessage]) -> list[dict[str, str]]:
 def _refused(kind: str, message: str, trace: str = "") -> dict[str, Any]:
     error = {"class": kind, "message": message, "argument": None, "traceback": trace}
     return {"ok": False, "error": error, "warnings": []}
+
+
+Function = Callable[..., Any]
+
+_PUBLIC = (
+    "bartlett_test",
+    "bounds",
+    "cfa",
+    "compare",
+    "compare_solutions",
+    "datasets",
+    "dependence",
+    "diagnose",
+    "efa",
+    "error_bound",
+    "fit",
+    "kmo",
+    "load",
+    "load_dataset",
+    "margin",
+    "max_items",
+    "measures",
+    "min_margin",
+    "parallel_analysis",
+    "plan",
+    "sample_size",
+    "sample_size_table",
+    "sem",
+    "simulate",
+    "solution_path",
+    "stability",
+    "survey_design",
+    "ucc_probability",
+)
+
+
+def _serve(function: Function) -> Function:
+    """Let a function take and return what crosses."""
+
+    def served(**arguments: Any) -> Any:
+        return view(function(**{name: revived(value) for name, value in arguments.items()}))
+
+    return served
+
+
+def revived(value: Any) -> Any:
+    """Turn vectors and objects of R into what they stand for in Python."""
+    if isinstance(value, RArray):
+        return value.plain()
+    if isinstance(value, list):
+        return [revived(one) for one in value]
+    if isinstance(value, dict):
+        return {name: revived(one) for name, one in value.items()}
+    if not isinstance(value, RObject):
+        return value
+    fields = revived(value.fields)
+    if "state" in fields:
+        return from_bytes(fields["state"], "the saved object")
+    if value.kind == "dt_dependence":
+        return _dependence(fields)
+    if value.kind == "dt_sparse_dependence":
+        return _sparse_dependence(fields)
+    if value.kind == "dt_structure":
+        negative = fields.get("reversed")
+        return dt.Structure(
+            _array(fields["support"]),
+            _names(fields["items"]),
+            _names(fields["factors"]),
+            None if negative is None else _array(negative),
+        )
+    if value.kind == "dt_survey_design":
+        loadings, Phi = _array(fields["loadings"]), _array(fields["factor_correlations"])
+        return dt.survey_design(
+            None, loading=loadings, factor_correlation=Phi, levels=fields["levels"]
+        )
+    raise dt.InputError(f"An object of the class '{value.kind}' cannot be used here.")
+
+
+def _dependence(fields: dict[str, Any]) -> dt.DependenceMatrix:
+    matrix = dt.DependenceMatrix.from_matrix(
+        _array(fields["values"]), fields["n_obs"], fields["measure"], _names(fields["items"])
+    )
+    counts = fields.get("pairwise_n")
+    if counts is None:
+        return matrix
+    return replace(matrix, pairwise_n=_array(counts).astype(np.int64))
+
+
+def _sparse_dependence(fields: dict[str, Any]) -> dt.SparseDependence:
+    pairs, names = fields["pairs"], _names(fields["items"])
+    place = {name: k for k, name in enumerate(names)}
+    i, j = (pairs[column].map(place).to_numpy(np.int32) for column in ("item", "other"))
+    edges = (i, j, pairs["dependence"].to_numpy(float))
+    about = fields["measure"], int(fields["n_obs"]), float(fields["floor"])
+    return dt.SparseDependence.from_edges(tuple(names), *about, [edges])
+
+
+def _array(value: Any) -> Any:
+    return value.to_numpy() if isinstance(value, pd.DataFrame) else np.asarray(value)
+
+
+def _names(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else [str(name) for name in value]
+
+
+def _dependence_matrix(**arguments: Any) -> dt.DependenceMatrix:
+    return dt.DependenceMatrix.from_matrix(**arguments)
+
+
+def _predict(state: bytes, data: Any, sd: bool = False) -> pd.DataFrame:
+    """Factor scores of rows."""
+    result = from_bytes(state, "the saved object")
+    if isinstance(result, dt.DTFit):
+        return result.factor_scores(data, sd)
+    if isinstance(result, dt.CFAFit):
+        return result.factor_scores(data)
+    raise dt.InputError(f"A {type(result).__name__} has no factor scores. Give a fitted model.")
+
+
+def _text(state: bytes, **options: Any) -> str:
+    """Print the summary with other options than R keeps."""
+    return str(from_bytes(state, "the saved object").summary(**options).to_text())
+
+
+def _fit(state: bytes) -> dt.DTFit:
+    """Return the fit that R sends; other results have not what is asked of it."""
+    result = from_bytes(state, "the saved object")
+    if not isinstance(result, dt.DTFit):
+        raise dt.InputError(f"This needs a result of dt_fit(); got a {type(result).__name__}.")
+    return result
+
+
+def _second_level(state: bytes, **options: Any) -> dt.DTFit:
+    return _fit(state).second_level(**options)
+
+
+def _path_scores(state: bytes) -> pd.DataFrame:
+    return _fit(state).path_scores()
+
+
+def _response_curves(state: bytes) -> pd.DataFrame:
+    return _fit(state).response_curves()
+
+
+def _report(state: bytes, path: str, **options: Any) -> str:
+    return str(_fit(state).report(path, **options))
+
+
+FUNCTIONS: dict[str, Function] = {
+    **{name: _serve(getattr(dt, name)) for name in _PUBLIC},
+    "dependence_matrix": _serve(_dependence_matrix),
+    "lavaan_structure": _serve(measured_structure),
+    "predict": _serve(_predict),
+    "summary_text": _serve(_text),
+    "second_level": _serve(_second_level),
+    "path_scores": _serve(_path_scores),
+    "response_curves": _serve(_response_curves),
+    "report": _serve(_report),
+    "echo": lambda value: value,
+}

@@ -9,10 +9,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import dtstat
-from dtstat.arrays import FloatArray
+from dtstat.core.arrays import FloatArray
+from dtstat.core.errors import MissingExtraError
 from dtstat.dependence.compute import Missing, PairFunction
-from dtstat.errors import MissingExtraError
-from dtstat.estimation.factors.rows import row_log_likelihoods
+from dtstat.factors.scores import row_log_likelihoods
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from dtstat.core.checks import Seed
+    from dtstat.factors.scores import Marginals
+    from dtstat.fit.result import DTFit
+    from dtstat.path.solution_path import Thresholds
+    from dtstat.structure.structure import Structure
+
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
@@ -24,15 +34,6 @@ except ModuleNotFoundError as error:
     raise MissingExtraError(
         "The scikit-learn estimator", "scikit-learn", "sklearn", "Or use dtstat.fit."
     ) from error
-
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
-    from dtstat.api.path import Thresholds
-    from dtstat.estimation.factors.marginals import Marginals
-    from dtstat.results import DTFit
-    from dtstat.simulation.seeds import Seed
-    from dtstat.structure import Structure
 
 _LARGEST_SEED = 2**31 - 1
 

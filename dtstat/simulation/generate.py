@@ -8,20 +8,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dtstat import checks
-from dtstat.arrays import BoolArray, FloatArray
-from dtstat.errors import InputError
-from dtstat.simulation.designs import find_design
-from dtstat.simulation.latent import MARGINALS, draw_latents
-from dtstat.simulation.maps import Edge, MapsArgument, additive_signal, assign_maps, find_map_set
-from dtstat.simulation.seeds import Seed, seed_number, streams
-from dtstat.simulation.support import (
+from dtstat.core import checks
+from dtstat.core.arrays import BoolArray, FloatArray
+from dtstat.core.checks import Seed, seed_number, streams
+from dtstat.core.errors import InputError
+from dtstat.simulation.designs import (
+    MARGINALS,
     SECOND_PARENTS,
+    draw_latents,
+    find_design,
     independent_clusters,
     with_cross_loadings,
     without_unique_children,
 )
-from dtstat.structure import Structure
+from dtstat.simulation.maps import Edge, MapsArgument, additive_signal, assign_maps, find_map_set
+from dtstat.structure.structure import Structure
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dtstat.api import fit
-from dtstat.errors import EstimationError
-from dtstat.execution.ledger_lines import Record
-from dtstat.simulation import simulate
+from dtstat.core.checkpoints import Record
+from dtstat.core.errors import EstimationError
+from dtstat.fit.api import fit
+from dtstat.simulation.generate import simulate
 from dtstat.studies.recovery import SCORES, child_seeds, load_code, oracle, outcome
 
 READINGS = ("own", "shared")

@@ -1,4 +1,4 @@
-# The one form in which values cross to Python and back; dtstat/interop/bridge/wire.py is its twin.
+# The one form in which values cross to Python and back; dtstat/interop/wire.py is its twin.
 # Neither reticulate nor pandas is asked to convert arrays, integers or missing values: they turn NA
 # into answers. Numbers cross as little-endian bytes.
 

@@ -106,11 +106,11 @@ def test_violations_are_seen(module, source):
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("structure/path.py", "from dtstat.structure.support import Structure"),
+        ("structure/path.py", "from dtstat.structure.structure import Structure"),
         ("structure/path.py", "from dtstat import errors"),
-        ("report/tables.py", "from dtstat.errors import InputError\nimport html"),
+        ("report/tables.py", "from dtstat.core.errors import InputError\nimport html"),
         ("simulation/generate.py", "from dtstat.structure import Structure"),
-        ("progress.py", "from dtstat.errors import InputError"),
+        ("progress.py", "from dtstat.core.errors import InputError"),
         ("cli/app.py", "import dtstat"),
         ("__init__.py", "from dtstat.api import fit"),
     ],

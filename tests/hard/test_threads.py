@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.errors import DataWarning, DTWarning, EstimationWarning, silenced, warn
+from dtstat.core.errors import DataWarning, DTWarning, EstimationWarning, silenced, warn
 
 ROOT = Path(dt.__file__).parent
 MODEL = "A =~ q1 + q2 + q3; B =~ q4 + q5 + q6"
@@ -28,7 +28,7 @@ PROCESS_WIDE = {
         "interop/r/session.py",  # once, when R starts
         "studies/recovery.py",
     },
-    "threadpool_limits": set(),  # dtstat.execution.threads counts who has asked
+    "threadpool_limits": set(),  # dtstat.core.parallel counts who has asked
 }
 FIRST_CALLS = """
 import sys

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.data import as_items
-from dtstat.dependence import DependenceMatrix
-from dtstat.estimation.efa.rotation import varimax
-from dtstat.results.efa import EFAFit, fit_efa
-from dtstat.results.parallel import run_parallel_analysis
+from dtstat.data.items import as_items
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.efa.parallel_analysis import run_parallel_analysis
+from dtstat.efa.result import EFAFit, fit_efa
+from dtstat.efa.rotation import varimax
 
 pytestmark = [pytest.mark.against_r, pytest.mark.usefixtures("require_r")]
 

@@ -10,10 +10,10 @@ from scipy.stats import spearmanr
 
 import dtstat as dt
 from dtstat.dependence.kendall import kendall
-from dtstat.results.fit_call import FitCall
-from dtstat.results.trust.survey_simulation import events
-from dtstat.theory.expected import ASYMPTOTIC_VARIANCES
-from dtstat.theory.recovery import _fit, _quantile, rows_for_recovery
+from dtstat.fit.request import FitCall
+from dtstat.trust.procedure import events
+from dtstat.trust.recovery import _fit, _quantile, rows_for_recovery
+from dtstat.trust.survey import ASYMPTOTIC_VARIANCES
 
 SE = 4
 POINTS = 0.03

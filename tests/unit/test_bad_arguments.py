@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat import checks
-from dtstat.errors import nearest, shortened, shown
+from dtstat.core import checks
+from dtstat.core.errors import nearest, shortened, shown
 
 X = np.random.default_rng(1).standard_normal((60, 6)) + np.repeat(
     np.random.default_rng(2).standard_normal((60, 2)), 3, axis=1

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import dtstat as dt
-from dtstat import InputError, files
+from dtstat.core import files
+from dtstat.core.errors import InputError
 
 FIT = dt.fit(dt.load_dataset("holzinger_swineford_9"))
 WRITERS = {"report": (FIT.report, ".html"), "save": (FIT.save, ".dtstat")}

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from dtstat import InputError, checks
+from dtstat.core import checks
+from dtstat.core.errors import InputError
 
 
 @pytest.mark.parametrize("kind", [str, lambda path: path])

@@ -7,7 +7,13 @@ import warnings
 from functools import cache
 from typing import Any
 
-from dtstat.errors import DTError, EstimationError, EstimationWarning, InputError, MissingExtraError
+from dtstat.core.errors import (
+    DTError,
+    EstimationError,
+    EstimationWarning,
+    InputError,
+    MissingExtraError,
+)
 
 _FEATURE = "The way to R"
 _INSTALL_R = "On Debian: apt-get install r-base-dev."

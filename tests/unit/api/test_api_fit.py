@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.errors import DTWarning
+from dtstat.core.errors import DTWarning
 
 DATA = dt.load_dataset("holzinger_swineford_9")
 MATRIX = dt.dependence(DATA)

@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import dtstat as dt
-from dtstat.errors import InputError
+from dtstat.core.errors import InputError
 
 X = np.random.default_rng(1).normal(size=(50, 6))
 R = dt.DependenceMatrix.from_matrix(np.eye(6), 50)

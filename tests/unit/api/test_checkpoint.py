@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.results.serialize import to_bytes
-from dtstat.selection import finalists
+from dtstat.core.saved import to_bytes
+from dtstat.search import finalists
 
 DATA = dt.simulate("chain", n=400, seed=3).data
 

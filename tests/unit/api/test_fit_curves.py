@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.errors import DTWarning, EstimationError, EstimationWarning
-from dtstat.estimation.nonlinear import mala
+from dtstat.core.errors import DTWarning, EstimationError, EstimationWarning
+from dtstat.curves import mala
 
 NAMES = [f"x{k}" for k in range(1, 7)]
 TWO = dt.Structure.from_keys({"F1": NAMES[:3], "F2": NAMES[3:]}, NAMES)

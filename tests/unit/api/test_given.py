@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.moments import check_model
+from dtstat.sem.model import build_model, check_model
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 S = NINE.cov()

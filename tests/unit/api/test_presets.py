@@ -9,9 +9,8 @@ import pytest
 from scipy.stats import spearmanr
 
 import dtstat as dt
-from dtstat.api.presets import PRESETS, with_preset
-from dtstat.results import curve_fitting
-from dtstat.results.fit_call import FitCall
+from dtstat.fit import curve_pipeline as curve_fitting
+from dtstat.fit.request import PRESETS, FitCall, with_preset
 
 SETTINGS = {
     "search": "threshold",
@@ -140,7 +139,7 @@ def brief(monkeypatch):
 @pytest.fixture
 def methods(monkeypatch):
     """How held-out rows were scored."""
-    from dtstat.selection import finalists
+    from dtstat.search import finalists
 
     seen = []
     real = finalists.answers_log_likelihood

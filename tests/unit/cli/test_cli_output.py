@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from dtstat.cli.output import plain, write_json
-from dtstat.version import __version__
+from dtstat.cli.options import plain, write_json
+from dtstat.core.about import __version__
 
 NINE_BY_NAME = ("path", "holzinger_swineford_9")
 BAD_FILES = {

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dtstat.cli import app
-from dtstat.errors import InputError
-from dtstat.studies import highdim
+from dtstat.cli.app import app
+from dtstat.core.errors import InputError
+from dtstat.studies.highdim import highdim
 
 FEW = ("--sizes", 40, "--phis", "0,0.75", "--shares", 0.4, "--readings", "own")
 SMALL = ("study", "highdim", "--reps", 2, *FEW, "--searches", "oracle,plain")

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dtstat.data import as_items, datasets, load_dataset
-from dtstat.data.datasets import DATASETS
-from dtstat.errors import InputError
+from dtstat.core.errors import InputError
+from dtstat.data.datasets import DATASETS, datasets, load_dataset
+from dtstat.data.items import as_items
 
 ROOT = Path(__file__).parents[3]
 FROM_R = ("holzinger_swineford_9", "holzinger_swineford_26", "political_democracy")

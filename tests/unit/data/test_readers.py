@@ -11,8 +11,9 @@ import pandas as pd
 import pyreadstat
 import pytest
 
-from dtstat.data import as_items, read_survey
-from dtstat.errors import DataWarning, InputError, MissingExtraError
+from dtstat.core.errors import DataWarning, InputError, MissingExtraError
+from dtstat.data.items import as_items
+from dtstat.data.readers import read_survey
 
 ANSWERS = pd.DataFrame({"q1": [1.0, 2.0, np.nan, 5.0], "q2": [0.1, -2.5, 3.25, 1 / 3]})
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.dependence.blocks import chance_floor
 from dtstat.dependence.pairs import blocks_of
+from dtstat.dependence.sparse import chance_floor
 
 RNG = np.random.default_rng(8)
 FACTOR = RNG.normal(size=(120, 6))

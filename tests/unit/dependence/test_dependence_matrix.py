@@ -12,9 +12,11 @@ import pytest
 from scipy import stats
 
 import dtstat as dt
-from dtstat.data import as_items
-from dtstat.dependence import REGISTRY, DependenceMatrix, dependence_matrix
-from dtstat.errors import DataWarning, InputError
+from dtstat.core.errors import DataWarning, InputError
+from dtstat.data.items import as_items
+from dtstat.dependence.compute import dependence_matrix
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.measures import REGISTRY
 
 # The same sums in another order, or by another library.
 ROUNDING_TOL = 1e-12

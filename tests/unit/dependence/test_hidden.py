@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dtstat as dt
+from dtstat.core.errors import EstimationWarning
 from dtstat.dependence.hidden import HiddenPair, hidden_pairs, responsible_items
-from dtstat.errors import EstimationWarning
 
 
 def normal(n, p, seed):

@@ -6,9 +6,9 @@ import stat
 import numpy as np
 import pytest
 
-from dtstat.errors import DataWarning, InputError
-from dtstat.execution.ledger import Ledger
-from dtstat.version import __version__
+from dtstat.core.about import __version__
+from dtstat.core.checkpoints import Ledger
+from dtstat.core.errors import DataWarning, InputError
 
 HEADER = {"study": "trial", "n": 100, "seed": 1}
 FIRST = {"design": "a", "replicate": 1, "f1": 0.1 + 0.2}
@@ -172,7 +172,7 @@ def test_the_ledger_of_another_call_is_refused(written, change, said):
 
 
 def test_the_ledger_of_another_version_is_refused(written, monkeypatch):
-    monkeypatch.setattr("dtstat.execution.ledger.__version__", "99")
+    monkeypatch.setattr("dtstat.core.checkpoints.__version__", "99")
     with pytest.raises(InputError, match=f"`dtstat` was '{__version__}' and is now '99'"):
         Ledger.open(written, HEADER)
 

@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from dtstat.errors import DataWarning, InputError
-from dtstat.execution.saved import Saved, begun_seed, digest, open_checkpoint
+from dtstat.core.checkpoints import Saved, begun_seed, digest, open_checkpoint
+from dtstat.core.errors import DataWarning, InputError
 
 HEADER = {"work": "trial", "seed": 7, "sizes": (1, 2)}
 

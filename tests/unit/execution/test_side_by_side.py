@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from dtstat.errors import DTError, InputError, MissingExtraError
-from dtstat.execution.parallel import check_jobs, run
-from dtstat.execution.threads import one_thread
+from dtstat.core.errors import DTError, InputError, MissingExtraError
+from dtstat.core.parallel import check_jobs, one_thread, run
 
 DATA = np.random.default_rng(1).normal(size=(600, 40))
 

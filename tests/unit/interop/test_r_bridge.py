@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.interop import r_bridge
-from dtstat.interop.bridge import views
-from dtstat.interop.bridge.functions import revived
-from dtstat.interop.bridge.wire import decode, encode
+from dtstat.interop import r_bridge, views
+from dtstat.interop.r_bridge import revived
+from dtstat.interop.wire import decode, encode
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 

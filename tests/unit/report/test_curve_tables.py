@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.report.curve_tables import correlation_table, response_table
+from dtstat.curves.result import correlation_table, response_table
 
 FRAME = pd.DataFrame(
     {

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import dtstat as dt
-from dtstat.cli import main
-from dtstat.errors import printable
+from dtstat.cli.app import main
+from dtstat.core.errors import printable
 
 NAMES = {
     "x1": "Q1\nHow happy?",

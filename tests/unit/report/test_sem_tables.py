@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.report import sem_tables
-from dtstat.report.factor_table import factor_table
+from dtstat.core.loading_table import factor_table
+from dtstat.sem import summary as sem_tables
 
 MODEL = """
 visual  =~ x1 + x2 + x3

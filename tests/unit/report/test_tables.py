@@ -3,8 +3,7 @@ import html.parser
 import pandas as pd
 import pytest
 
-from dtstat.report import Summary, Table
-from dtstat.report.tables import latex_escape
+from dtstat.core.tables import Summary, Table, latex_escape
 
 FRAME = pd.DataFrame({"item": ["a", "longer"], "loading": [0.12345, -10.0], "n": [5, 120]})
 HOSTILE = "<script>alert('x')</script>&"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dtstat.results.fit_frames import core_bars
+from dtstat.fit.frames import core_bars
 from dtstat.structure.barcode import barcode
 
 

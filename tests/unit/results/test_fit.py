@@ -274,10 +274,9 @@ def test_explanation_of_held_out_rows(criterion):
 
 
 def test_linear_validation_scores_standardised_rows():
-    from dtstat.estimation.factors.copula import fit_factors
-    from dtstat.estimation.factors.marginals import linear_marginals
-    from dtstat.estimation.factors.rows import row_log_likelihoods
-    from dtstat.selection.holdout import split_rows
+    from dtstat.factors.copula import fit_factors
+    from dtstat.factors.scores import linear_marginals, row_log_likelihoods
+    from dtstat.search.evaluate import split_rows
 
     fit = dt.fit(NINE**3, estimator="linear", criterion="validation", seed=3)
     X = (NINE**3).to_numpy()

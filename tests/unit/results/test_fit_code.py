@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.results.fit_code import python_code, r_code
+from dtstat.fit.request import python_code, r_code
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 MANY = dt.load_dataset("holzinger_swineford_26")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.results.fit_page import fit_page
+from dtstat.page.content import fit_page
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 MANY = dt.load_dataset("holzinger_swineford_26")
@@ -163,7 +163,7 @@ def test_a_preset_is_named():
 
 
 def test_too_many_items_get_the_path_as_tables(monkeypatch):
-    monkeypatch.setattr("dtstat.results.page_numbers.MOST_DRAWN", 5)
+    monkeypatch.setattr("dtstat.page.content.MOST_DRAWN", 5)
     found = fit_page(known("nine"), None, None, None)
     names = [one.name for one in found.sections]
     assert names == ["structures", "loadings", "choice", "trust", "reproduce"]
@@ -290,6 +290,6 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(path, tmp_path
     def work(*_):
         raise AssertionError("the page was made")
 
-    monkeypatch.setattr("dtstat.results.fit_page.fit_page", work)
+    monkeypatch.setattr("dtstat.page.content.fit_page", work)
     with pytest.raises(dt.InputError, match="Cannot write"):
         known("nine").report(tmp_path / path)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.data import limits
-from dtstat.results import conform, serialize
-from dtstat.results.archive import write_archive
+from dtstat.core import files as limits
+from dtstat.core import saved as conform
+from dtstat.core import saved as serialize
+from dtstat.core.files import write_archive
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 FIT = serialize.to_bytes(dt.fit(NINE))
@@ -88,7 +89,7 @@ class TestSizes:
         assert refused(packed(members() | {"a0.npy": claiming(shape)}), "longer or shorter") < 5
 
     def test_many_members(self, monkeypatch):
-        monkeypatch.setattr("dtstat.results.archive.MOST_MEMBERS", 5)
+        monkeypatch.setattr("dtstat.core.files.MOST_MEMBERS", 5)
         refused(FIT, "members")
 
     def test_a_file_beyond_the_limit_is_not_read(self, tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import dtstat as dt
-from dtstat.estimation.factors.marginals import learn_marginals, linear_marginals
+from dtstat.factors.scores import learn_marginals, linear_marginals
 
 DRAWS = 200_000
 NINE = dt.load_dataset("holzinger_swineford_9")

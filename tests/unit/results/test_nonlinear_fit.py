@@ -10,13 +10,11 @@ import pytest
 from scipy.stats import norm
 
 import dtstat as dt
-from dtstat.estimation.nonlinear import bspline
-from dtstat.estimation.nonlinear.answer_scale import AnswerScale
-from dtstat.estimation.nonlinear.network_model import NetworkModel
-from dtstat.estimation.nonlinear.normal_scores import NormalScores
-from dtstat.estimation.nonlinear.response_model import ResponseModel
-from dtstat.estimation.nonlinear.response_shape import GRID, curves
-from dtstat.results.nonlinear import NonlinearFit, answer_reader
+from dtstat.curves import bspline
+from dtstat.curves.network_model import NetworkModel
+from dtstat.curves.response_model import ResponseModel
+from dtstat.curves.result import GRID, NonlinearFit, answer_reader, curves
+from dtstat.curves.scales import AnswerScale, NormalScores
 
 LINE = (np.arange(bspline.K) - 9) * bspline.WIDTH  # f(z) = z
 NAMES = [f"x{k}" for k in range(1, 7)]

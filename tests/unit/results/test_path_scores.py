@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.results import path_scores as module
+from dtstat.fit import frames as module
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 MANY = dt.load_dataset("holzinger_swineford_26")
@@ -106,7 +106,7 @@ def by_hand(fit, support, log_likelihood, n):
     return {"aic": deviance + 2 * k, "bic": bic, "ebic": bic + 2 * edges * np.log(p)}
 
 
-@pytest.mark.filterwarnings("ignore::dtstat.errors.EstimationWarning")
+@pytest.mark.filterwarnings("ignore::dtstat.core.errors.EstimationWarning")
 @pytest.mark.parametrize("misfit", ["none", "estimated"])
 def test_criteria_are_those_of_each_structure_fitted_alone(misfit):
     """Nothing attached: each structure of the path as it is, given to fit()."""

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.results import serialize
+from dtstat.core import saved as serialize
 
 MODEL = "textual =~ x4 + a*x5 + x6; speed =~ x7 + x8 + x9"
 NINE = dt.load_dataset("holzinger_swineford_9")

@@ -3,7 +3,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from dtstat.selection.stability import agreement
+from dtstat.trust.resampling import agreement
 
 
 def partners(reference, support):

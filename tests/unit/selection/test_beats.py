@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import fit_factors, latent_correlations
-from dtstat.selection.evaluate import Evaluator, Proposal
-from dtstat.selection.search import Rules, search_barcode
+from dtstat.factors.copula import fit_factors, latent_correlations
+from dtstat.search.evaluate import Evaluator, Proposal, Rules
+from dtstat.search.proposals import search_barcode
 from dtstat.structure.barcode import barcode
 
 N, P = 200, 9

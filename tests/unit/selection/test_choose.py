@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dtstat.selection.choose import Contender, contenders, explanation, ranking
-from dtstat.selection.evaluate import Proposal, Scored
+from dtstat.search.choose import Contender, contenders, explanation, ranking
+from dtstat.search.evaluate import Proposal, Scored
 
 ONE = np.ones((6, 1), dtype=bool)
 TWO = np.kron(np.eye(2), np.ones((3, 1))).astype(bool)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dtstat.selection.criteria import (
+from dtstat.search.evaluate import (
     CRITERIA,
     HELD_OUT,
     INFORMATION,

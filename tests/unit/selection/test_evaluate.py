@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dtstat.estimation.factors.copula import fit_factors
-from dtstat.estimation.factors.misfit import effective_rows
-from dtstat.selection.criteria import INFORMATION
-from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
+from dtstat.factors.copula import fit_factors
+from dtstat.factors.robust import effective_rows
+from dtstat.search.evaluate import INFORMATION, Evaluator, Fitted, Proposal
 
 N, P = 200, 9
 SAME_LIKELIHOOD = 1e-4  # where a search stops is known to about 1e-6 a step

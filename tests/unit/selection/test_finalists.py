@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.errors import EstimationError
-from dtstat.estimation.factors.copula import latent_correlations
-from dtstat.estimation.nonlinear import mala
-from dtstat.estimation.nonlinear.estimate import Method, answers_log_likelihood
-from dtstat.selection.evaluate import Evaluator, Fitted, Proposal
-from dtstat.selection.finalists import (
+from dtstat.core.errors import EstimationError
+from dtstat.curves import mala
+from dtstat.curves.estimate import Method, answers_log_likelihood
+from dtstat.factors.copula import latent_correlations
+from dtstat.search.evaluate import Evaluator, Fitted, Proposal
+from dtstat.search.finalists import (
     Answers,
     Curves,
     cross_validate_curves,

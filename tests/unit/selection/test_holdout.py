@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import fit_factors, latent_correlations
-from dtstat.estimation.factors.marginals import learn_marginals
-from dtstat.estimation.factors.rows import row_log_likelihoods
-from dtstat.selection.evaluate import Evaluator, Proposal
-from dtstat.selection.holdout import HeldOut, cross_validate, folds, split_rows, validate
+from dtstat.factors.copula import fit_factors, latent_correlations
+from dtstat.factors.scores import learn_marginals, row_log_likelihoods
+from dtstat.search.evaluate import (
+    Evaluator,
+    HeldOut,
+    Proposal,
+    cross_validate,
+    folds,
+    split_rows,
+    validate,
+)
 
 DATA = dt.load_dataset("holzinger_swineford_9")
 X = DATA.to_numpy(dtype=float)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from dtstat.selection.criteria import INFORMATION
-from dtstat.selection.evaluate import Evaluator, Proposal
-from dtstat.selection.merge import merge_while_better
+from dtstat.search.evaluate import INFORMATION, Evaluator, Proposal
+from dtstat.search.refine import merge_while_better
 
 N = 500
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import latent_correlations
-from dtstat.selection.criteria import SALIENT
-from dtstat.selection.evaluate import Evaluator, Proposal
-from dtstat.selection.refine import refine
-from dtstat.selection.search import Outcome, Rules, search_barcode
+from dtstat.factors.copula import latent_correlations
+from dtstat.search.evaluate import SALIENT, Evaluator, Outcome, Proposal, Rules
+from dtstat.search.proposals import search_barcode
+from dtstat.search.refine import refine
 from dtstat.structure.barcode import barcode
 
 RULES = Rules("ebic", min_children=3, attach=True, approximate=True)

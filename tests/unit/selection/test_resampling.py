@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.selection.resampling import resample
+from dtstat.trust.resampling import resample
 
 
 def echo(rows, seed):

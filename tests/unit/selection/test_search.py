@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import latent_correlations
-from dtstat.selection.criteria import least_loading
-from dtstat.selection.evaluate import Evaluator
-from dtstat.selection.search import Rules, complete, nothing, search_barcode, search_threshold
-from dtstat.structure import Structure
+from dtstat.factors.copula import latent_correlations
+from dtstat.search.evaluate import Evaluator, Rules, least_loading
+from dtstat.search.proposals import complete, nothing, search_barcode, search_threshold
 from dtstat.structure.barcode import barcode
 from dtstat.structure.path import candidates
+from dtstat.structure.structure import Structure
 
 DEFAULT = Rules("ebic", min_children=3, attach=True, approximate=True)
 EXACT_MODEL = dataclasses.replace(DEFAULT, approximate=False)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import latent_correlations
-from dtstat.selection.evaluate import Evaluator, Proposal
-from dtstat.selection.search import Outcome, Rules, search_barcode
-from dtstat.selection.sequential import (
+from dtstat.factors.copula import latent_correlations
+from dtstat.search.evaluate import Evaluator, Outcome, Proposal, Rules
+from dtstat.search.proposals import search_barcode
+from dtstat.search.sequential import (
     CLEARLY_LOWER,
     _convincing,
     _leaves_something,

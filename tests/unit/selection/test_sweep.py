@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.factors.missing_loadings import expected_gains
-from dtstat.selection.criteria import price_of_edge
-from dtstat.selection.evaluate import Evaluator, Proposal
-from dtstat.selection.search import Rules
-from dtstat.selection.sweep import lacking, simplified, swept
+from dtstat.search.evaluate import Evaluator, Proposal, Rules, price_of_edge
+from dtstat.search.refine import expected_gains, lacking, simplified, swept
 
 N = 1000
 RULES = Rules("ebic", min_children=3, attach=True, approximate=False)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dtstat import independent_maximal_cliques
-from dtstat.structure import spells
+from dtstat.structure import simplicial as spells
 from dtstat.structure.barcode import barcode
+from dtstat.structure.cliques import independent_maximal_cliques
 
 N_THRESHOLDS = 60
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.structure import Structure
-from dtstat.structure.barcode import Barcode
-from dtstat.structure.sequential import conditioned, plainest_cliques
-from dtstat.structure.sets import ItemSets
+from dtstat.search.sequential import conditioned, plainest_cliques
+from dtstat.structure.barcode import Barcode, ItemSets
+from dtstat.structure.structure import Structure
 
 ROUNDING = 1e-9
 SAME = 1e-12

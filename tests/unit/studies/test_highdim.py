@@ -6,11 +6,13 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.errors import EstimationError, InputError
-from dtstat.studies import HighDimResult, highdim, highdim_cells, recovery, table1
+from dtstat.core.errors import EstimationError, InputError
+from dtstat.studies import highdim_cells, recovery
+from dtstat.studies.highdim import HighDimResult, highdim
 from dtstat.studies.highdim_cells import Cell, HighDimCall, Task, conditions
 from dtstat.studies.paper import HIGHDIM_SIZES
 from dtstat.studies.recovery import child_seeds
+from dtstat.studies.table1 import table1
 
 ONE = {"sizes": 40, "phis": 0.75, "shares": (), "searches": "oracle"}
 TINY = {"sizes": 40, "phis": (0, 0.75), "shares": 0.4, "searches": ("oracle", "plain")}

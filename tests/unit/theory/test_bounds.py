@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from dtstat import Bound, DataWarning, InputError, bounds, dependence
-from dtstat.theory.pearson_tail import two_sided_tail, worst_tail
+from dtstat.core.errors import DataWarning, InputError
+from dtstat.dependence.api import dependence
+from dtstat.trust.bounds import Bound, bounds, two_sided_tail, worst_tail
 
 NAMED = ["kendall", "spearman", "pearson", "pearson_subgaussian", "distance_covariance"]
 HOEFFDING = ["kendall", "spearman", "pearson_subgaussian", "distance_covariance"]

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from dtstat import Structure, independent_maximal_cliques
-from dtstat.theory.unique_child import _lost_without, audit
+from dtstat.structure.cliques import independent_maximal_cliques
+from dtstat.structure.structure import Structure
+from dtstat.trust.unique_child import _lost_without, audit
 
 
 def readable(A, kept):

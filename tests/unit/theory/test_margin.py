@@ -5,9 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from dtstat import InputError, Structure
+from dtstat.core.errors import InputError
 from dtstat.structure.barcode import barcode
-from dtstat.theory.margin import local_margin, margin_values, structure_margin
+from dtstat.structure.margin import local_margin, margin_values, structure_margin
+from dtstat.structure.structure import Structure
 
 SEEDS = range(60)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dtstat.theory.margin import local_margin, local_margin_of
+from dtstat.structure.margin import local_margin, local_margin_of
 
 
 def by_loops(S, C, names):

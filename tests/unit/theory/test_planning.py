@@ -7,8 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dtstat import Bound, InputError, error_bound, max_items, min_margin, sample_size
-from dtstat.theory.planning import sample_size_table, smallest_rows
+from dtstat.core.errors import InputError
+from dtstat.trust.bounds import Bound
+from dtstat.trust.planning import (
+    error_bound,
+    max_items,
+    min_margin,
+    sample_size,
+    sample_size_table,
+    smallest_rows,
+)
 
 SE = 4
 HOEFFDING = ["kendall", "spearman", "pearson_subgaussian", "distance_covariance"]

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dtstat import InputError, survey_design
+from dtstat.core.errors import InputError
 from dtstat.dependence.kendall import kendall
-from dtstat.dependence.moment import pearson
-from dtstat.dependence.rank import average_ranks
-from dtstat.theory.expected import ASYMPTOTIC_VARIANCES, global_pairs, local_pairs
+from dtstat.dependence.pearson import pearson
+from dtstat.dependence.spearman import average_ranks
+from dtstat.trust.survey import ASYMPTOTIC_VARIANCES, global_pairs, local_pairs, survey_design
 
 SE = 4
 

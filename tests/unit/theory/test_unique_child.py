@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dtstat import InputError, Structure, ucc_probability
-from dtstat.theory.unique_child import audit
+from dtstat.core.errors import InputError
+from dtstat.structure.structure import Structure
+from dtstat.trust.unique_child import audit, ucc_probability
 
 GRID = list(
     itertools.product([1, 2, 5, 12, 30, 80], [1, 2, 3, 5, 8, 15], [0.01, 0.1, 0.3, 0.5, 0.8, 0.99])

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from dtstat.errors import InputError
-from dtstat.estimation.efa.adequacy import bartlett_test, kmo
+from dtstat.core.errors import InputError
+from dtstat.efa.adequacy import bartlett_test, kmo
 
 
 def correlations(n: int = 200, p: int = 6, seed: int = 0) -> np.ndarray:
@@ -153,5 +153,5 @@ def test_too_few_rows_are_refused() -> None:
 
 
 def test_import_does_not_load_scipy_stats() -> None:
-    code = "import sys, dtstat.estimation.efa.adequacy; assert 'scipy.stats' not in sys.modules"
+    code = "import sys, dtstat.efa.adequacy; assert 'scipy.stats' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.data import as_items, load_dataset
-from dtstat.dependence import DependenceMatrix
-from dtstat.errors import DataWarning, InputError
-from dtstat.estimation.efa.estimate import (
+from dtstat.core.errors import DataWarning, InputError
+from dtstat.data.datasets import load_dataset
+from dtstat.data.items import as_items
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.efa.extraction import (
     degrees_of_freedom,
     extract,
     fit_indices,
@@ -16,7 +17,7 @@ from dtstat.estimation.efa.estimate import (
     minres_objective,
     ml_objective,
 )
-from dtstat.results.efa import fit_efa
+from dtstat.efa.result import fit_efa
 
 # Exact correlations have an exact solution; the optimisers stop at derivatives of 1e-6.
 SOLVED_TOL = 1e-4

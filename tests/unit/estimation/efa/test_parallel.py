@@ -5,21 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dtstat.data import as_items, load_dataset
-from dtstat.dependence import DependenceMatrix, dependence_matrix
-from dtstat.dependence.moment import pearson
-from dtstat.dependence.ordinal import polychoric_pair, thresholds
-from dtstat.errors import InputError
-from dtstat.estimation.efa.parallel import (
+from dtstat.core.checks import streams
+from dtstat.core.errors import InputError
+from dtstat.data.datasets import load_dataset
+from dtstat.data.items import as_items
+from dtstat.dependence.compute import dependence_matrix
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.pearson import pearson
+from dtstat.dependence.polychoric import polychoric_pair, thresholds
+from dtstat.efa.parallel_analysis import (
     cut_eigenvalues,
     eigenvalues,
     random_correlations,
     resampled_eigenvalues,
+    run_parallel_analysis,
     simulated_eigenvalues,
     suggested_number,
 )
-from dtstat.results.parallel import run_parallel_analysis
-from dtstat.simulation.seeds import streams
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.errors import InputError
-from dtstat.estimation.efa.congruence import compare_solutions, congruence
-from dtstat.estimation.efa.rotation import (
+from dtstat.core.errors import InputError
+from dtstat.efa.congruence import compare_solutions, congruence
+from dtstat.efa.rotation import (
     ROTATIONS,
     arrange,
     complexity,
@@ -17,7 +17,7 @@ from dtstat.estimation.efa.rotation import (
     strongest_first,
     varimax,
 )
-from dtstat.structure import Structure
+from dtstat.structure.structure import Structure
 
 # Iterations stop at angles of 1e-10 and slopes of 1e-7.
 ROTATED_TOL = 1e-5

@@ -5,18 +5,14 @@ import warnings
 import numpy as np
 import pytest
 
-from dtstat.dependence import DependenceMatrix
-from dtstat.dependence.registry import REGISTRY
-from dtstat.errors import EstimationWarning, InputError
-from dtstat.estimation.factors.copula import fit_factors, is_single, latent_correlations
-from dtstat.estimation.factors.maximum_likelihood import (
-    LEAST_UNIQUENESS,
-    FactorLikelihood,
-    accelerated_em,
-)
-from dtstat.estimation.sem.estimate import fit_moments
-from dtstat.estimation.sem.model import build_model
-from dtstat.structure import Structure
+from dtstat.core.errors import EstimationWarning, InputError
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.measures import REGISTRY
+from dtstat.factors.copula import fit_factors, is_single, latent_correlations
+from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, FactorLikelihood, accelerated_em
+from dtstat.sem.estimate import fit_moments
+from dtstat.sem.model import build_model
+from dtstat.structure.structure import Structure
 
 # Both searches stop at gains of about 1e-6; near the maximum that leaves loadings to 1e-4.
 SAME_LIKELIHOOD, SAME_PARAMETERS = 1e-4, 1e-3

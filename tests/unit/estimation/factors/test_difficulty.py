@@ -5,10 +5,10 @@ import pytest
 from scipy.special import ndtri
 
 import dtstat as dt
-from dtstat.dependence.rank import spearman
-from dtstat.errors import EstimationWarning
-from dtstat.estimation.factors.copula import fit_factors
-from dtstat.estimation.factors.difficulty import DifficultyPair, difficulty_pairs
+from dtstat.core.errors import EstimationWarning
+from dtstat.dependence.spearman import spearman
+from dtstat.factors.copula import fit_factors
+from dtstat.factors.difficulty import DifficultyPair, difficulty_pairs
 
 SPREAD = np.linspace(0.1, 0.9, 10)
 HALVES = np.repeat(np.eye(2, dtype=bool), 5, axis=0)

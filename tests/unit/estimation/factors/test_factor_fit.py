@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 import dtstat as dt
-from dtstat.data import as_items
-from dtstat.estimation.factors.copula import fit_factors, latent_correlations
-from dtstat.estimation.factors.fit_measures import factor_fit_measures, implied_correlations, srmr
-from dtstat.estimation.factors.reported import Answers, Source, as_reported
+from dtstat.data.items import as_items
+from dtstat.factors.copula import fit_factors, latent_correlations
+from dtstat.factors.reported import Answers, Source, as_reported, factor_fit_measures, srmr
+from dtstat.factors.robust import implied_correlations
 
 DATA = dt.load_dataset("holzinger_swineford_9")
 THREE = np.kron(np.eye(3), np.ones((3, 1))).astype(bool)

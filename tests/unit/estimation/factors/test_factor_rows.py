@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from dtstat.estimation.factors.copula import fit_factors
-from dtstat.estimation.factors.rows import factor_scores, plausible_values, row_log_likelihoods
+from dtstat.factors.copula import fit_factors
+from dtstat.factors.scores import factor_scores, plausible_values, row_log_likelihoods
 
 SUPPORT = np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [0, 0]], dtype=bool)
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dtstat.estimation.factors import maximum_likelihood as ml
-from dtstat.estimation.factors.copula import fit_factors
+from dtstat.factors import maximum_likelihood as ml
+from dtstat.factors.copula import fit_factors
 
 N = 300
 LEAST_GAIN = 1e-8

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, rankdata
 
-from dtstat.estimation.factors.marginals import learn_marginals, linear_marginals
+from dtstat.factors.scores import learn_marginals, linear_marginals
 
 RNG = np.random.default_rng(7)
 FEW = np.column_stack([RNG.integers(1, 6, 200), RNG.integers(0, 2, 200)]).astype(float)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dtstat.estimation.factors.copula import FactorEstimate, fit_factors
-from dtstat.estimation.factors.misfit import degrees_of_freedom, discrepancy, effective_rows
+from dtstat.factors.copula import FactorEstimate, fit_factors
+from dtstat.factors.robust import degrees_of_freedom, discrepancy, effective_rows
 
 ROUNDING = 1e-10
 STANDARD_ERRORS = 4  # of the Monte Carlo mean

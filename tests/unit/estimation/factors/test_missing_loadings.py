@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dtstat.estimation.factors.copula import FactorEstimate, fit_factors
-from dtstat.estimation.factors.missing_loadings import expected_gains
+from dtstat.factors.copula import FactorEstimate, fit_factors
+from dtstat.search.refine import expected_gains
 
 N = 1000
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.dependence import DependenceMatrix
-from dtstat.estimation.factors.marginals import learn_marginals, linear_marginals
-from dtstat.estimation.factors.reported import scoring_model
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.factors.reported import scoring_model
+from dtstat.factors.scores import learn_marginals, linear_marginals
 
 LOADING, PHI = 0.8, 0.4
 TWO = dt.Structure(np.kron(np.eye(2), np.ones((4, 1))) > 0)

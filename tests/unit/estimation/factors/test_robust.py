@@ -7,10 +7,16 @@ import pytest
 
 import dtstat as dt
 from dtstat.dependence.influence import latent_influence, row_influences
-from dtstat.dependence.moment import pearson
-from dtstat.estimation.factors.copula import fit_factors
-from dtstat.estimation.factors.misfit import degrees_of_freedom, discrepancy, implied_correlations
-from dtstat.estimation.factors.robust import mean_square_product, misfit_scaling, robust_inference
+from dtstat.dependence.pearson import pearson
+from dtstat.factors.copula import fit_factors
+from dtstat.factors.robust import (
+    degrees_of_freedom,
+    discrepancy,
+    implied_correlations,
+    mean_square_product,
+    misfit_scaling,
+    robust_inference,
+)
 
 SUPPORT = np.array([[1, 0], [1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [0, 1]], dtype=bool)
 ABOVE = np.triu_indices(7, 1)

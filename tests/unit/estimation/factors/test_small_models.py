@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from dtstat.estimation.factors import small_models
-from dtstat.estimation.factors.copula import fit_factors
-from dtstat.estimation.factors.maximum_likelihood import LEAST_UNIQUENESS, FactorLikelihood
-from dtstat.estimation.factors.small_models import fit_small
+from dtstat.factors import small_models
+from dtstat.factors.copula import fit_factors
+from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, FactorLikelihood
+from dtstat.factors.small_models import fit_small
 
 N = 500
 # The same steps but for rounding, where EM comes to rest.
@@ -202,7 +202,7 @@ def test_kernels_see_one_layout(monkeypatch, edges):
 def test_kernels_stay_within_their_matrices_without_factors():
     """Interpreted, an index out of bounds is an error; compiled, it is not noticed."""
     code = (
-        "import numpy as np; from dtstat.estimation.factors.small_models import fit_small;"
+        "import numpy as np; from dtstat.factors.small_models import fit_small;"
         "print(fit_small(np.eye(3), 9, np.zeros((3, 0), dtype=bool)).uniquenesses.tolist())"
     )
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dtstat.estimation.factors.copula import FactorEstimate, fit_factors
-from dtstat.estimation.factors.turning import turned
+from dtstat.factors.copula import FactorEstimate, fit_factors
+from dtstat.search.refine import turned
 
 N, PRICE = 1000, 15.0
 ROUNDING = 1e-12

@@ -8,23 +8,16 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.errors import EstimationError, EstimationWarning
-from dtstat.estimation.factors.copula import fit_factors, latent_correlations
-from dtstat.estimation.factors.marginals import learn_marginals
-from dtstat.estimation.factors.rows import plausible_values, row_log_likelihoods
-from dtstat.estimation.nonlinear import mala
-from dtstat.estimation.nonlinear.likelihood import log_likelihood
+from dtstat.core.errors import EstimationError, EstimationWarning
+from dtstat.curves import mala
+from dtstat.curves.likelihood import log_likelihood
+from dtstat.factors.copula import fit_factors, latent_correlations
+from dtstat.factors.scores import learn_marginals, plausible_values, row_log_likelihoods
 
 torch = pytest.importorskip("torch")
 
-from dtstat.estimation.neural import FAST, PAPER, fit_network  # noqa: E402
-from dtstat.estimation.neural.network import (  # noqa: E402
-    Adam,
-    Layers,
-    MaskedNetwork,
-    generator_from,
-    tensor,
-)
+from dtstat.curves.network import Adam, Layers, MaskedNetwork, generator_from, tensor
+from dtstat.curves.stochastic_em import FAST, PAPER, fit_network
 
 SUPPORT = np.array([[1, 0], [0, 1], [1, 0], [1, 1], [0, 0], [0, 1]], dtype=bool)
 SHORT = replace(FAST, iterations=30, pretraining=80, phi_from=10)
@@ -197,7 +190,7 @@ def test_a_sampler_that_freezes_twice_is_an_error(data, monkeypatch):
 def test_without_torch_it_says_what_to_install():
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from dtstat.errors import MissingExtraError\n"
+        "from dtstat.core.errors import MissingExtraError\n"
         "try:\n"
         "    import dtstat.estimation.neural\n"
         "except MissingExtraError as error:\n"

@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import fit_factors, latent_correlations
-from dtstat.estimation.factors.marginals import learn_marginals
-from dtstat.estimation.factors.rows import plausible_values, row_log_likelihoods
-from dtstat.estimation.nonlinear.likelihood import log_likelihood
+from dtstat.curves.likelihood import log_likelihood
+from dtstat.factors.copula import fit_factors, latent_correlations
+from dtstat.factors.scores import learn_marginals, plausible_values, row_log_likelihoods
 
 torch = pytest.importorskip("torch")
 
-from dtstat.estimation.neural import fit_variational  # noqa: E402
-from dtstat.estimation.neural.variational import _Autoencoder  # noqa: E402
+from dtstat.curves.variational import _Autoencoder, fit_variational
 
 N = 600
 

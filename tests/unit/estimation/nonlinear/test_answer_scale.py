@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.nonlinear.answer_scale import AnswerScale
-from dtstat.estimation.nonlinear.estimate import answers_log_likelihood
+from dtstat.curves.estimate import answers_log_likelihood
+from dtstat.curves.scales import AnswerScale
 
 NAN = np.nan
 X = np.array(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import BSpline
 
-from dtstat.estimation.nonlinear import bspline
+from dtstat.curves import bspline
 
 INSIDE = np.linspace(-4, 4, 201)
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dtstat.errors import InputError
-from dtstat.estimation.nonlinear import bspline
-from dtstat.estimation.nonlinear.likelihood import LogLikelihood, _mean_of, log_likelihood
-from dtstat.estimation.nonlinear.response_model import ResponseModel
+from dtstat.core.errors import InputError
+from dtstat.curves import bspline
+from dtstat.curves.likelihood import LogLikelihood, _mean_of, log_likelihood
+from dtstat.curves.response_model import ResponseModel
 
 FINE = np.linspace(-4, 4, 801)
 CURVES = (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dtstat.estimation.nonlinear import mala
+from dtstat.curves import mala
 
 N = 4000
 COVARIANCE = np.array([[1.0, 0.8], [0.8, 2.0]])

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dtstat.estimation.nonlinear.likelihood import log_likelihood
-from dtstat.estimation.nonlinear.network_model import NetworkModel, Pass
+from dtstat.curves.likelihood import log_likelihood
+from dtstat.curves.network_model import NetworkModel, Pass
 
 SUPPORT = np.array(
     [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 1, 0], [0, 1, 1], [0, 0, 0]],
@@ -176,7 +176,7 @@ def test_quadrature_and_importance_sampling_agree():
 
 
 def test_it_needs_no_torch():
-    module = "dtstat.estimation.nonlinear.network_model"
+    module = "dtstat.curves.network_model"
     code = f"import sys, {module}; assert 'torch' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr

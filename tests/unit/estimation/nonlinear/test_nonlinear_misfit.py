@@ -5,12 +5,15 @@ import pytest
 from scipy.stats import norm
 
 import dtstat as dt
-from dtstat.estimation.nonlinear import bspline
-from dtstat.estimation.nonlinear.answer_scale import AnswerScale
-from dtstat.estimation.nonlinear.estimate import NonlinearEstimate
-from dtstat.estimation.nonlinear.misfit import drawn_answers, effective_rows, rank_correlations
-from dtstat.estimation.nonlinear.normal_scores import NormalScores
-from dtstat.estimation.nonlinear.response_model import ResponseModel
+from dtstat.curves import bspline
+from dtstat.curves.estimate import (
+    NonlinearEstimate,
+    drawn_answers,
+    effective_rows,
+    rank_correlations,
+)
+from dtstat.curves.response_model import ResponseModel
+from dtstat.curves.scales import AnswerScale, NormalScores
 
 LINE = (np.arange(bspline.K) - 9) * bspline.WIDTH  # f(z) = z
 L = np.kron(np.eye(2), np.array([[0.8], [0.7], [0.6]]))

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dtstat.estimation.nonlinear.answer_scale import AnswerScale
-from dtstat.estimation.nonlinear.normal_scores import NormalScores
+from dtstat.curves.scales import AnswerScale, NormalScores
 
 NAN = np.nan
 RNG = np.random.default_rng(0)

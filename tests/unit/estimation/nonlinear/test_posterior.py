@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dtstat.estimation.nonlinear import bspline
-from dtstat.estimation.nonlinear.likelihood import posterior_moments
-from dtstat.estimation.nonlinear.posterior import posterior_covariance, posterior_draws, propose
-from dtstat.estimation.nonlinear.response_model import ResponseModel
+from dtstat.curves import bspline
+from dtstat.curves.likelihood import posterior_moments
+from dtstat.curves.posterior import posterior_covariance, posterior_draws, propose
+from dtstat.curves.response_model import ResponseModel
 
 LINE = (np.arange(bspline.K) - 9) * bspline.WIDTH  # f(z) = z
 FINE = np.linspace(-4, 4, 801)

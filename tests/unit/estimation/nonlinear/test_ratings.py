@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dtstat.estimation.nonlinear import ratings
+from dtstat.curves import ratings
 
 TAU = np.array([-1.1, -0.2, 0.4, 1.7])
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm, truncnorm
 
-from dtstat.estimation.nonlinear import bspline, ratings
-from dtstat.estimation.nonlinear.response_kernels import locate, normal_equations, underlying
-from dtstat.estimation.nonlinear.response_model import Edges, ResponseModel
+from dtstat.curves import bspline, ratings
+from dtstat.curves.response_kernels import locate, normal_equations, underlying
+from dtstat.curves.response_model import Edges, ResponseModel
 
 SUPPORT = np.array(
     [[1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 1, 1], [0, 0, 0], [0, 0, 1], [0, 0, 0]], dtype=bool

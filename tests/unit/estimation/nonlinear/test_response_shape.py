@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from dtstat.estimation.nonlinear import bspline
-from dtstat.estimation.nonlinear.network_model import NetworkModel
-from dtstat.estimation.nonlinear.response_model import ResponseModel
-from dtstat.estimation.nonlinear.response_shape import GRID, curves, shape
+from dtstat.curves import bspline
+from dtstat.curves.network_model import NetworkModel
+from dtstat.curves.response_model import ResponseModel
+from dtstat.curves.result import GRID, curves, shape
 
 FINE = np.linspace(-4, 4, 801)
 

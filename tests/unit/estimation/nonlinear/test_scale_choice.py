@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import fit_factors, latent_correlations
-from dtstat.estimation.factors.marginals import learn_marginals
-from dtstat.estimation.nonlinear.scale_choice import better_by_scores, gains_by_scores
+from dtstat.curves.scales import better_by_scores, gains_by_scores
+from dtstat.factors.copula import fit_factors, latent_correlations
+from dtstat.factors.scores import learn_marginals
 
 THREE = np.kron(np.eye(3), np.ones((3, 1))).astype(bool)
 

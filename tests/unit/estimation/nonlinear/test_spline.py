@@ -5,14 +5,13 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import fit_factors, latent_correlations
-from dtstat.estimation.factors.marginals import learn_marginals
-from dtstat.estimation.factors.rows import plausible_values
-from dtstat.estimation.nonlinear import bspline
-from dtstat.estimation.nonlinear.likelihood import log_likelihood
-from dtstat.estimation.nonlinear.posterior import posterior_draws
-from dtstat.estimation.nonlinear.response_model import ResponseModel
-from dtstat.estimation.nonlinear.spline import fit_spline
+from dtstat.curves import bspline
+from dtstat.curves.likelihood import log_likelihood
+from dtstat.curves.posterior import posterior_draws
+from dtstat.curves.response_model import ResponseModel
+from dtstat.curves.spline import fit_spline
+from dtstat.factors.copula import fit_factors, latent_correlations
+from dtstat.factors.scores import learn_marginals, plausible_values
 
 LINEAR = (np.arange(bspline.K) - 9) * bspline.WIDTH  # coefficients of f(z) = z
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.nonlinear import bspline
-from dtstat.estimation.nonlinear.posterior import posterior_draws
-from dtstat.estimation.nonlinear.response_model import ResponseModel
-from dtstat.estimation.nonlinear.uncertainty import phi_uncertainty, spline_uncertainty
+from dtstat.curves import bspline
+from dtstat.curves.posterior import posterior_draws
+from dtstat.curves.response_model import ResponseModel
+from dtstat.curves.uncertainty import phi_uncertainty, spline_uncertainty
 
 LINE = (np.arange(bspline.K) - 9) * bspline.WIDTH  # f(z) = z
 STRAIGHT = 1e7  # smoothing that leaves nothing but lines

@@ -4,19 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.estimation.sem.gaps import saturated_pieces
-from dtstat.estimation.sem.matrices import Layout, inverse
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.normal import (
+from dtstat.sem.matrices import Layout, inverse
+from dtstat.sem.model import build_model
+from dtstat.sem.normal import (
     expected_information,
     objective,
     observed_information,
     pairwise_moments,
+    parameters_of,
     pieces,
     sample_from_rows,
+    saturated_layout,
     squared_length,
 )
-from dtstat.estimation.sem.saturated import parameters_of, saturated_layout
+from dtstat.sem.rows import saturated_pieces
 
 ITEMS = tuple(f"x{k}" for k in range(1, 6))
 ROUNDING = 1e-10

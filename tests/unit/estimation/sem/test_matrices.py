@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dtstat.estimation.sem.matrices import Layout, covariance_gradient, covariance_information
-from dtstat.estimation.sem.model import build_model
+from dtstat.sem.matrices import Layout, covariance_gradient, covariance_information
+from dtstat.sem.model import build_model
 
 # Sums of products of numbers of size one, in another order.
 ROUNDING = 1e-11

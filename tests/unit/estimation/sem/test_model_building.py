@@ -5,9 +5,9 @@ The counts of free parameters are those of lavaan 0.6 (cfa and sem).
 
 import pytest
 
-from dtstat.errors import InputError
-from dtstat.estimation.sem.model import build_model
-from dtstat.structure import Structure
+from dtstat.core.errors import InputError
+from dtstat.sem.model import build_model
+from dtstat.structure.structure import Structure
 
 X = tuple(f"x{k}" for k in range(1, 10))
 Y = tuple(f"y{k}" for k in range(1, 9))

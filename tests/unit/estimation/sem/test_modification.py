@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dtstat.estimation.sem.estimate import fit_normal
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.modification import modification_indices
+from dtstat.sem.estimate import fit_normal
+from dtstat.sem.model import build_model
+from dtstat.sem.solution import modification_indices
 
 ITEMS = tuple(f"x{k}" for k in range(1, 7))
 TWO = "f =~ x1 + x2 + x3; g =~ x4 + x5 + x6"

@@ -4,31 +4,25 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from dtstat.estimation.sem.estimate import fit_normal
-from dtstat.estimation.sem.matrices import Layout, NotPositiveDefiniteError, inverse
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.normal import (
+from dtstat.sem.estimate import fit_normal
+from dtstat.sem.matrices import Layout, NotPositiveDefiniteError, inverse
+from dtstat.sem.model import build_model
+from dtstat.sem.normal import (
+    Given,
     case_scores,
     complete_sample,
     expected_information,
+    independence_layout,
+    independence_moments,
     log_likelihood,
     objective,
     observed_information,
-    sample_from_rows,
-)
-from dtstat.estimation.sem.robust import (
-    conditional_score_trace,
-    saturated_score_trace,
-    score_trace,
-)
-from dtstat.estimation.sem.saturated import (
-    Given,
-    independence_layout,
-    independence_moments,
     parameters_of,
+    sample_from_rows,
     saturated_layout,
     saturated_moments,
 )
+from dtstat.sem.robust import conditional_score_trace, saturated_score_trace, score_trace
 
 ITEMS = tuple(f"x{k}" for k in range(1, 7))
 MODEL = "f =~ x1 + a*x2 + a*x3; g =~ x4 + x5 + x6; x1 ~~ x4; g ~ f"

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from dtstat.data import as_items
-from dtstat.estimation.sem.estimate import fit_normal
-from dtstat.estimation.sem.fitmeasures import fit_measures
-from dtstat.estimation.sem.matrices import Layout
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.ordered import fit_ordered
-from dtstat.estimation.sem.ordinal_moments import ordinal_moments
-from dtstat.estimation.sem.standardized import standardized
+from dtstat.data.items import as_items
+from dtstat.sem.estimate import fit_normal
+from dtstat.sem.fit_measures import fit_measures
+from dtstat.sem.matrices import Layout
+from dtstat.sem.model import build_model
+from dtstat.sem.ordered import fit_ordered
+from dtstat.sem.ordinal_moments import ordinal_moments
+from dtstat.sem.solution import standardized
 
 ITEMS = tuple(f"x{k}" for k in range(1, 7))
 TWO = "f =~ x1 + x2 + x3; g =~ x4 + x5 + x6"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dtstat.dependence.ordinal import latent_correlation_matrix, thresholds
+from dtstat.core.errors import InputError
 from dtstat.dependence.ordinal_scores import (
     ContinuousMargin,
     OrdinalMargin,
@@ -19,8 +19,8 @@ from dtstat.dependence.ordinal_scores import (
     serial_derivatives,
     table_derivatives,
 )
-from dtstat.errors import InputError
-from dtstat.estimation.sem.ordinal_moments import (
+from dtstat.dependence.polychoric import latent_correlation_matrix, thresholds
+from dtstat.sem.ordinal_moments import (
     diagonal_weights,
     ordinal_moments,
     row_influences,

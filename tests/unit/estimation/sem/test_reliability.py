@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.data import as_items
-from dtstat.estimation.sem.estimate import SEMEstimate, fit_normal
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.ordered import fit_ordered
-from dtstat.estimation.sem.reliability import cronbach_alpha, reliability
+from dtstat.data.items import as_items
+from dtstat.sem.estimate import SEMEstimate, fit_normal
+from dtstat.sem.model import build_model
+from dtstat.sem.ordered import fit_ordered
+from dtstat.sem.scores import cronbach_alpha, reliability
 
 # Two searches for the same maximum end within about 1e-6 of each other.
 REFIT_TOL = 1e-5

@@ -9,13 +9,10 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.errors import EstimationError, InputError
-from dtstat.estimation.sem.estimate import (
-    SEMEstimate,
-    fit_normal,
-)
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.scores import factor_scores, measurement, score_reliability
+from dtstat.core.errors import EstimationError, InputError
+from dtstat.sem.estimate import SEMEstimate, fit_normal
+from dtstat.sem.model import build_model
+from dtstat.sem.scores import factor_scores, measurement, score_reliability
 
 ROUNDING_TOL = 1e-9
 # Two searches for the same maximum end within about 1e-6 of each other.

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from dtstat.estimation.sem.matrices import Layout, NotPositiveDefiniteError
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.normal import complete_sample, expected_information, objective
-from dtstat.estimation.sem.scoring import minimise
-from dtstat.estimation.sem.starts import starting_values
+from dtstat.sem.matrices import Layout, NotPositiveDefiniteError
+from dtstat.sem.model import build_model
+from dtstat.sem.normal import complete_sample, expected_information, objective
+from dtstat.sem.optimize import minimise, starting_values
 
 # The search ends where the objective is expected to fall by less than 1e-13.
 MINIMUM = 1e-6

@@ -5,14 +5,12 @@ import warnings
 import numpy as np
 import pytest
 
-from dtstat.data import as_items
-from dtstat.errors import DTError, DTWarning, EstimationError, EstimationWarning, InputError
-from dtstat.estimation.sem.estimate import (
-    fit_normal,
-)
-from dtstat.estimation.sem.fitmeasures import fit_measures
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.ordered import fit_ordered
+from dtstat.core.errors import DTError, DTWarning, EstimationError, EstimationWarning, InputError
+from dtstat.data.items import as_items
+from dtstat.sem.estimate import fit_normal
+from dtstat.sem.fit_measures import fit_measures
+from dtstat.sem.model import build_model
+from dtstat.sem.ordered import fit_ordered
 
 ITEMS = tuple(f"x{k}" for k in range(1, 9))
 SEARCHES = "start 1, Fisher scoring; start 1, L-BFGS, then scoring; start 2, Fisher scoring"

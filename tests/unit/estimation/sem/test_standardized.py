@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from dtstat.data import as_items
-from dtstat.estimation.sem.estimate import fit_normal
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.ordered import fit_ordered
-from dtstat.estimation.sem.standardized import standardized, standardized_table
+from dtstat.data.items import as_items
+from dtstat.sem.estimate import fit_normal
+from dtstat.sem.model import build_model
+from dtstat.sem.ordered import fit_ordered
+from dtstat.sem.solution import standardized, standardized_table
 
 ITEMS = (*(f"x{k}" for k in range(1, 10)), "y", "z")
 CFA = "f =~ x1 + x2 + x3; g =~ x4 + x5 + x6; x1 ~~ x4"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dtstat.errors import InputError
-from dtstat.estimation.sem.syntax import ModelSyntaxError, Term, parse
+from dtstat.core.errors import InputError
+from dtstat.structure.syntax import ModelSyntaxError, Term, parse
 
 
 def brief(model):

@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from dtstat import InputError
-from dtstat.report.page import Page, Section, numbers_of, write_page
-from dtstat.report.tables import Table
+from dtstat.core.errors import InputError
+from dtstat.core.tables import Table
+from dtstat.page.document import Page, Section, numbers_of, write_page
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.report.plots import canvas
-from dtstat.report.plots.diagram import WIDEST, path_diagram
+from dtstat.core import canvas
+from dtstat.core.pictures import WIDEST, path_diagram
 
 pytestmark = pytest.mark.usefixtures("drawing")
 LOADINGS = pd.DataFrame(

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.report.plots import canvas, heat_maps
+from dtstat.core import canvas
+from dtstat.core import pictures as heat_maps
 
 pytestmark = pytest.mark.usefixtures("drawing")
 NAMES = ["a", "b", "c", "d", "e"]

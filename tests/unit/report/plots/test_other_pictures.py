@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.report.plots import trust_plots
-from dtstat.report.plots.curve_plots import curve_panels
-from dtstat.report.plots.planning_plot import planning_plot
-from dtstat.report.plots.scree_plot import scree_plot
+from dtstat.curves.result import curve_panels
+from dtstat.efa.parallel_analysis import scree_plot
+from dtstat.trust import plots as trust_plots
+from dtstat.trust.plots import planning_plot
 
 pytestmark = pytest.mark.usefixtures("drawing")
 Z = np.linspace(-3, 3, 7)

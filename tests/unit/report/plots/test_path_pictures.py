@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.report.plots import canvas, path_plots
-from dtstat.report.plots.margin_plot import margin_plot
+from dtstat.core import canvas
+from dtstat.fit.plots import margin_plot
+from dtstat.path import plots as path_plots
 
 pytestmark = pytest.mark.usefixtures("drawing")
 SCORES = pd.DataFrame(

@@ -5,8 +5,8 @@ import importlib
 import numpy as np
 import pytest
 
-from dtstat.errors import InputError, MissingExtraError
-from dtstat.report.plots import canvas
+from dtstat.core import canvas
+from dtstat.core.errors import InputError, MissingExtraError
 
 
 def test_long_names_keep_both_ends():

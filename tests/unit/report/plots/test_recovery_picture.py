@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.report.plots import canvas
-from dtstat.report.plots.recovery_plot import Conditions, recovery_plot
+from dtstat.core import canvas
+from dtstat.studies.recovery import Conditions, recovery_plot
 
 pytestmark = pytest.mark.usefixtures("drawing")
 SEARCHES = ("oracle", "plain")

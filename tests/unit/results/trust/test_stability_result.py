@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.data import as_items
-from dtstat.results.trust.procedure import Procedure
+from dtstat.data.items import as_items
+from dtstat.trust.procedure import Procedure
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 LIKERT = dt.load_dataset("likert_survey")

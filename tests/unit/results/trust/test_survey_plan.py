@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import dtstat as dt
-from dtstat.results.trust.survey_simulation import events
+from dtstat.trust.procedure import events
 
 SMALL = {"n_factors": 2, "items_per_factor": 3, "loading": 0.8}
 

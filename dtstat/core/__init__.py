@@ -1,0 +1,1 @@
+"""Shared utilities: errors, argument checks, parallel runs, checkpoints, saved files, tables, pictures."""

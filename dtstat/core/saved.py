@@ -1,0 +1,506 @@
+"""Results as files: one zip archive with arrays (npy) and a JSON text, never pickle.
+
+    metadata.json   {"format": "dtstat result", "format_version": 1, "result": ...}
+    a0.npy, ...     the arrays that the JSON text refers to
+
+A class takes part after ``register(class)``; it must be a dataclass whose constructor takes its
+fields by name. Nothing else can be built from a file, so that a foreign one can do no harm: what
+an archive may unpack to is limited (:mod:`dtstat.core.files`), and fields are checked before
+an object is made of them (:mod:`dtstat.core.saved`).
+
+Whether what a file holds can be a result: types of the fields, and shapes that go together.
+
+A result that passes can be asked anything; what does not pass is refused when it is loaded, not
+when one of its methods stumbles over it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import stat
+import types
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dtstat.core import checks, files
+from dtstat.core.errors import InputError, shown
+from dtstat.core.files import (
+    METADATA,
+    ReadArray,
+    TooLargeError,
+    check_size,
+    read_archive,
+    write_archive,
+)
+
+FORMAT = "dtstat result"
+FORMAT_VERSION = 1
+
+_CLASSES: dict[str, type[Any]] = {}
+_Class = TypeVar("_Class", bound=type[Any])
+
+
+def register(cls: _Class) -> _Class:
+    """Let a dataclass be saved and loaded, under its own name; usable as a decorator."""
+    if not dataclasses.is_dataclass(cls):
+        raise TypeError(f"{cls.__name__} is no dataclass")
+    if _CLASSES.setdefault(cls.__name__, cls) is not cls:
+        raise TypeError(f"two classes are called {cls.__name__}")
+    return cls
+
+
+def to_bytes(result: object, compressed: bool = True) -> bytes:
+    """Return the content of the file that a result is saved to."""
+    arrays: list[NDArray[Any]] = []
+    metadata = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "result": _encode(result, arrays),
+    }
+    return write_archive(json.dumps(metadata, allow_nan=False), arrays, compressed)
+
+
+SAVED = files.FileKind(
+    "a saved result", (".dtstat", ".zip"), "For a table use tidy().to_csv(path)."
+)
+
+
+def save(result: object, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Write a result to a file, whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written, its ending names another format, or it exists and is no
+        saved result.
+    """
+    file = files.target(path, SAVED, is_saved, overwrite)
+    files.write(file, to_bytes(result))
+
+
+def is_saved(file: Path) -> bool:
+    """Whether a file is a result that dtstat saved, of any version."""
+    try:
+        with zipfile.ZipFile(file) as archive, archive.open(METADATA) as stream:
+            return stream.read(100).startswith(f'{{"format": "{FORMAT}"'.encode())
+    except (OSError, ValueError, KeyError, RuntimeError, NotImplementedError, zipfile.BadZipFile):
+        return False
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a result that was saved with its ``save`` method.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    The result, equal to the one that was saved.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it was not saved by dtstat, or by a newer version of it.
+
+    Examples
+    --------
+    >>> import dtstat as dt, os, tempfile
+    >>> fit = dt.cfa(dt.load_dataset("holzinger_swineford_9"), "speed =~ x7 + x8 + x9")
+    >>> file = os.path.join(tempfile.mkdtemp(), "speed.dtstat")
+    >>> fit.save(file)
+    >>> dt.load(file).n_obs
+    301
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise checks.refusal("path", "the name of a file", path, "See the method save().")
+    name = os.fspath(path)
+    try:
+        about = Path(path).stat()
+        if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
+            raise ValueError("it is no file but a device or a pipe, which may never end")
+        check_size(about.st_size)
+        content = Path(path).read_bytes()
+    except TooLargeError as error:
+        raise _too_large(name, error) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"Cannot read {shown(name)}: {_reason(error)}.", "path") from None
+    return from_bytes(content, name)
+
+
+def from_bytes(content: bytes, name: str) -> Any:
+    """Read a result from the content of a file; ``name`` is what messages call that."""
+    metadata, read = _open(content, name)
+    version = metadata.get("format_version")
+    if not isinstance(version, int) or not 1 <= version <= FORMAT_VERSION:
+        raise InputError(
+            f"{shown(name)} has format version {shown(version)}, this dtstat reads versions up to "
+            f"{FORMAT_VERSION}. Update dtstat to read it.",
+            "path",
+        )
+    try:
+        result = _decode(metadata["result"], read)
+    except Exception as error:  # whatever a class says to what it cannot be made of
+        raise InputError(
+            f"{shown(name)} is damaged, or was saved by another version of dtstat "
+            f"({type(error).__name__}: {error}). Fit the model again.",
+            "path",
+        ) from None
+    if _CLASSES.get(type(result).__name__) is not type(result):
+        raise InputError(
+            f"{shown(name)} holds no result but a {type(result).__name__}. Give a file written by "
+            "a result's save().",
+            "path",
+        )
+    return result
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return str(error.strerror or error) if isinstance(error, OSError) else str(error)
+
+
+def _too_large(name: str, error: TooLargeError) -> InputError:
+    return InputError(
+        f"{shown(name)} is too large to be a result: {error}. Do not open it unless it is yours.",
+        "path",
+    )
+
+
+def _open(content: bytes, name: str) -> tuple[dict[str, Any], ReadArray]:
+    """Metadata of an archive, and a function that reads its arrays."""
+    foreign = InputError(
+        f"{shown(name)} was not saved by dtstat. Give a file written by a result's save().", "path"
+    )
+    try:
+        metadata, unpack = read_archive(content)
+    except TooLargeError as error:
+        raise _too_large(name, error) from None
+    except Exception:  # of zipfile, zlib or json: each has several for a damaged file
+        raise foreign from None
+    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
+        raise foreign
+
+    def read(array_name: str) -> NDArray[Any]:
+        array = unpack(array_name)
+        array.setflags(write=False)
+        return array
+
+    return metadata, read
+
+
+def _encode(value: object, arrays: list[NDArray[Any]]) -> Any:
+    """Turn a value into JSON; arrays go aside, everything JSON lacks into a marked object."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"$float": repr(value)}
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+        return {"$array": f"a{len(arrays) - 1}"}
+    if isinstance(value, tuple):
+        return {"$tuple": [_encode(entry, arrays) for entry in value]}
+    if isinstance(value, list):
+        return [_encode(entry, arrays) for entry in value]
+    if isinstance(value, dict):
+        return {"$dict": [[_encode(k, arrays), _encode(v, arrays)] for k, v in value.items()]}
+    return _encode_object(value, arrays)
+
+
+def _encode_object(value: object, arrays: list[NDArray[Any]]) -> dict[str, Any]:
+    name = type(value).__name__
+    if _CLASSES.get(name) is not type(value):
+        raise TypeError(f"{name} is not registered to be saved")
+    fields = dataclasses.fields(value)  # type: ignore[arg-type]
+    return {
+        "$class": name,
+        "fields": {f.name: _encode(getattr(value, f.name), arrays) for f in fields},
+    }
+
+
+def _decode(value: Any, read: ReadArray) -> Any:
+    if isinstance(value, list):
+        return [_decode(entry, read) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    if "$class" in value:
+        cls = _CLASSES[value["$class"]]
+        given = {name: _decode(entry, read) for name, entry in value["fields"].items()}
+        check_types(cls, given)
+        made = cls(**given)
+        check_shapes(made)
+        return made
+    ((mark, inner),) = value.items()
+    if mark == "$array":
+        return read(inner)
+    if mark == "$float":
+        return float(inner)
+    decoded = _decode(inner, read)
+    if mark == "$tuple":
+        return tuple(decoded)
+    if mark == "$dict":
+        return dict(decoded)
+    raise ValueError(f"unknown mark {mark}")
+
+
+# Sizes of the fields of a class: a letter is a size that is the same wherever it stands, a digit
+# is itself, * is any. Dots lead into parts, [] to every entry of a tuple; None is skipped.
+SHAPES: dict[str, dict[str, str]] = {
+    "AnswerScale": {"mean": "p", "sd": "p", "levels": "p", "normal": "p"},
+    "CFAFit": {"estimate.theta": "q"},
+    "Contender": {"support": "pd"},
+    "DTFit": {
+        "dependence.values": "pp",
+        "latent.R": "pp",
+        "support": "pd",
+        "attached": "p",
+        "estimate.loadings": "pd",
+        "reported.latent.R": "pp",
+        "reported.estimate.loadings": "pd",
+        "reported.errors.loadings": "pd",
+        "contenders[].support": "p*",
+        "grid": "g",
+        "marginals.answers": "p",
+        "nonlinear.model.support": "pd",
+    },
+    "DependenceMatrix": {"values": "pp", "names": "p", "pairwise_n": "pp"},
+    "Diagnosis": {"fit.support": "pd", "implied.values": "pp", "intervals.factors": "d2"},
+    "FactorEstimate": {"loadings": "pd", "factor_correlations": "dd", "uniquenesses": "p"},
+    "LatentCorrelations": {"R": "pp"},
+    "MarginIntervals": {"whole": "2", "factors": "d2", "cores": "d2"},
+    "Marginals": {"answers": "p", "scores": "p", "thresholds": "p"},
+    "NormalScores": {"answers": "k", "scores": "k"},
+    "Model": {"parameters": "r", "places": "r"},
+    "NetworkModel": {
+        "support": "pd",
+        "noise": "p",
+        "factor_correlations": "dd",
+        "weights": "l",
+        "biases": "l",
+    },
+    "NonlinearFit": {
+        "model.support": "pd",
+        "scale.mean": "p",
+        "factor_correlation_errors": "dd",
+        "grid": "g",
+        "values": "eg",
+        "lower": "eg",
+        "upper": "eg",
+    },
+    "Pattern": {"items": "k", "mean": "k", "S": "kk"},
+    "RecoveryCurve": {"rows": "m", "draws": "m", "recovered": "m"},
+    "ReportedModel": {"latent.R": "pp", "estimate.loadings": "pd", "errors.loadings": "pd"},
+    "ResponseModel": {
+        "support": "pd",
+        "coefficients": "e*",
+        "intercepts": "p",
+        "noise": "p",
+        "thresholds": "p*",
+        "n_thresholds": "p",
+        "factor_correlations": "dd",
+    },
+    "SEMEstimate": {
+        "theta": "q",
+        "covariance": "qq",
+        "Sigma": "pp",
+        "mu": "p",
+        "S": "pp",
+        "mean": "p",
+        "model.observed": "p",
+    },
+    "SampleRound": {"supports[]": "p*"},
+    "StandardErrors": {"loadings": "pd", "factor_correlations": "dd"},
+    "Stability": {
+        "fit.support": "pd",
+        "main.supports[]": "p*",
+        "smaller[].supports[]": "p*",
+    },
+    "SurveyDesign": {"loadings": "pd", "factor_correlations": "dd"},
+}
+_MOST_ANSWERS = 1_000  # of a rating
+_KINDS = {np.float64: "f", np.int64: "i", np.bool_: "b"}
+
+
+def check_types(cls: Any, given: Mapping[str, Any]) -> None:
+    """Refuse fields of a class whose values are not of their declared types."""
+    hints = _hints(cls)
+    known = {field.name for field in fields(cls)}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"{cls.__name__} has no field of one of the names")
+        if not _fits(value, hints[name]):
+            raise ValueError(f"{cls.__name__}.{name} is of another type")
+
+
+def check_shapes(part: Any) -> None:
+    """Refuse an object whose arrays and names are not as long as they must be together."""
+    name = type(part).__name__
+    sizes: dict[str, int] = {}
+    for path, wanted in SHAPES.get(name, {}).items():
+        for value in _reached(part, path):
+            shape = np.shape(value) if isinstance(value, np.ndarray) else (len(value),)
+            if len(shape) != len(wanted) or not all(map(_agree(sizes), wanted, shape)):
+                raise ValueError(f"{name}.{path} has another shape")
+    for rule, holds in _RULES.get(name, {}).items():
+        if not holds(part):
+            raise ValueError(f"{name}: {rule}")
+
+
+def _agree(sizes: dict[str, int]) -> Callable[[str, int], bool]:
+    def agree(letter: str, size: int) -> bool:
+        if letter == "*":
+            return True
+        return size == (int(letter) if letter.isdigit() else sizes.setdefault(letter, size))
+
+    return agree
+
+
+def _reached(part: Any, path: str) -> Iterator[Any]:
+    """Values at the end of a path; those that are None are left out."""
+    if part is None:
+        return
+    if not path:
+        yield part
+        return
+    step, _, rest = path.partition(".")
+    value = getattr(part, step.removesuffix("[]"))
+    for one in (value or ()) if step.endswith("[]") else (value,):
+        yield from _reached(one, rest)
+
+
+@cache
+def _hints(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls, localns=_CLASSES)  # some are imported for types only
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value read from a file is of a type, as far as results use types."""
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, one) for one in get_args(hint))
+    if origin is Literal:
+        return value in get_args(hint)
+    if origin is np.ndarray:
+        (number,) = get_args(get_args(hint)[1])
+        return isinstance(value, np.ndarray) and value.dtype.kind == _KINDS[number]
+    if origin in (tuple, list, dict):
+        return isinstance(value, origin) and _entries_fit(value, get_args(hint))
+    if hint is float:
+        return isinstance(value, float | int) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return value is None if hint is types.NoneType else isinstance(value, hint)
+
+
+def _entries_fit(value: Any, hints: tuple[Any, ...]) -> bool:
+    if isinstance(value, dict):
+        return all(_fits(k, hints[0]) and _fits(v, hints[1]) for k, v in value.items())
+    if hints[-1] is Ellipsis or isinstance(value, list):
+        return all(_fits(one, hints[0]) for one in value)
+    return len(value) == len(hints) and all(map(_fits, value, hints))
+
+
+def _correlations(values: Any) -> bool:
+    return bool(np.isfinite(values).all() and (np.abs(values) <= 1 + 1e-6).all())
+
+
+def _places_exist(model: Any) -> bool:
+    """Whether every parameter sits inside its matrix, and free ones are numbered from 1."""
+    p, e = len(model.observed), len(model.eta)
+    sizes = {"lambda": (p, e), "theta": (p, p), "psi": (e, e), "beta": (e, e)}
+    sizes |= {"nu": (p, 1), "alpha": (e, 1), "tau": (p, _MOST_ANSWERS)}
+    inside = all(
+        matrix in sizes and 0 <= row < sizes[matrix][0] and 0 <= column < sizes[matrix][1]
+        for matrix, row, column in model.places
+    )
+    free = {parameter.free for parameter in model.parameters} - {0}
+    return inside and free == set(range(1, len(free) + 1))
+
+
+def _scored(margins: Any) -> bool:
+    """Whether every answer has its normal score, and thresholds lie between answers."""
+    lengths = [list(map(len, part)) for part in (margins.answers, margins.scores)]
+    between = zip(margins.thresholds, lengths[0], strict=True)
+    return lengths[0] == lengths[1] and all(len(t) in (0, n - 1) for t, n in between)
+
+
+def _curved(model: Any) -> bool:
+    """Whether there is a curve for every edge, and no item has more thresholds than are there.
+
+    Kernels trust both: they would read beyond the arrays.
+    """
+    counts = model.n_thresholds
+    within = bool(((counts >= 0) & (counts <= model.thresholds.shape[1])).all())
+    return within and model.coefficients.shape == (int(model.support.sum()), model.n_coefficients)
+
+
+def _layered(model: Any) -> bool:
+    """Whether every layer of a network takes what the one before gives."""
+    p, d = model.support.shape
+    widths = [d, *(bias.shape[0] for bias in model.biases if bias.ndim == 1)]
+    shapes = [weight.shape for weight in model.weights]
+    return shapes == list(pairwise(widths)) and widths[-1] == p
+
+
+def _patterns_exist(sample: Any) -> bool:
+    return all(
+        len(one.items) == 0 or (one.items.min() >= 0 and one.items.max() < sample.n_items)
+        for one in sample.patterns
+    )
+
+
+def _loaded(design: Any) -> bool:
+    finite = all(np.isfinite(part).all() for part in (design.loadings, design.factor_correlations))
+    return finite and bool((design.loadings != 0).any(axis=0).all())
+
+
+def _pairs_exist(stability: Any) -> bool:
+    p = len(stability.fit.support)
+    return all(0 <= pair.first < p and 0 <= pair.second < p for pair in stability.disagreements)
+
+
+_RULES: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "DTFit": {
+        "a structure was chosen": lambda fit: len(fit.contenders) > 0,
+        "factors have names": lambda fit: (
+            not fit.given_names or len(set(fit.given_names)) == fit.support.shape[1]
+        ),
+        "factors have items": lambda fit: bool(fit.support.any(axis=0).all()),
+        "rows were counted": lambda fit: fit.n_obs > 0 and fit.n_typical > 0,
+    },
+    "DependenceMatrix": {
+        "names are distinct": lambda matrix: len(set(matrix.names)) == len(matrix.names),
+        "values are in [-1, 1]": lambda matrix: _correlations(matrix.values),
+    },
+    "LatentCorrelations": {"values are in [-1, 1]": lambda latent: _correlations(latent.R)},
+    "Marginals": {"answers have scores": _scored},
+    "Model": {"parameters have places": _places_exist},
+    "NetworkModel": {"layers fit together": _layered},
+    "NonlinearFit": {
+        "every edge has a curve": lambda fit: len(fit.values) == int(fit.model.support.sum())
+    },
+    "ResponseModel": {"every edge has a curve": _curved},
+    "SEMEstimate": {
+        "items were observed": lambda one: (
+            one.sample is None or one.sample.n_items == len(one.model.observed)
+        ),
+        "parameters have values": lambda one: one.model.n_free == len(one.theta),
+        "rows were counted": lambda one: one.n_obs > 0,
+    },
+    "Sample": {"patterns are of the items": _patterns_exist},
+    "Stability": {"pairs are of the items": _pairs_exist},
+    "SurveyDesign": {"factors have items": _loaded},
+}

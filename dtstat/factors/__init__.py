@@ -1,0 +1,1 @@
+"""The factor model of a given structure: latent correlations, likelihood, test, standard errors, scores."""

@@ -1,0 +1,249 @@
+"""Work on resamples of the rows: side by side, repeatable, and not lost when interrupted.
+
+How structures found in resamples agree with a reference.
+
+Factors have no names, so those of a resample are matched to those of the reference by the
+assignment with most items in common; what is left over has no partner.
+
+What came out of resamples as lines of a checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.checkpoints import Ledger, Saved
+from dtstat.core.errors import EstimationError, InputError
+from dtstat.core.parallel import Jobs, Progress, run, track
+
+T = TypeVar("T")
+RowWork = Callable[[IntArray, int], T]
+Scheme = Literal["bootstrap", "subsample"]
+
+SCHEMES = ("bootstrap", "subsample")
+
+
+@dataclass(frozen=True, eq=False)
+class Resamples(Generic[T]):
+    """What came out of resamples.
+
+    Attributes
+    ----------
+    outcomes
+        One a resample that could be worked on, in the order of the resamples.
+    n_rows
+        Rows of a resample.
+    n_asked
+        Resamples that were asked for.
+    n_failed
+        Resamples that could not be worked on, for an item did not vary in them.
+    """
+
+    outcomes: tuple[T, ...]
+    n_rows: int
+    n_asked: int
+    n_failed: int
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the work was stopped before all resamples were done."""
+        return len(self.outcomes) + self.n_failed < self.n_asked
+
+
+def resample(
+    work: RowWork[T],
+    n_rows: int,
+    n_resamples: int,
+    seed: int,
+    scheme: Scheme = "bootstrap",
+    size: int | None = None,
+    n_jobs: Jobs = None,
+    progress: Progress = None,
+    saved: Saved[T | None] | None = None,
+) -> Resamples[T]:
+    """Do some work on resamples of the rows.
+
+    Interrupted from the keyboard, it returns what is done, if anything is.
+
+    Parameters
+    ----------
+    work
+        Function of the numbers of the rows, and a seed.
+    n_rows
+        Rows to draw from.
+    n_resamples
+        How many.
+    seed
+        Each resample has a stream of its own: the result does not depend on ``n_jobs``.
+    scheme, size
+        "bootstrap" draws ``size`` rows with, "subsample" without putting them back.
+    n_jobs, progress
+        Workers, and progress.
+    saved
+        Where outcomes are kept as they come, None (no outcome) too; None for nowhere.
+    """
+    take = n_rows if size is None else size
+    attempt = _Attempt(work, _Draws(n_rows, take, scheme == "bootstrap", seed))
+    numbers = range(n_resamples)
+    if saved is None:
+        results = run(attempt, numbers, n_jobs, fine=True)
+    else:
+        results = saved.run(attempt, numbers, numbers, n_jobs)
+    done: dict[int, T | None] = {}
+    try:
+        for k, outcome in track(results, progress, "resampling", total=n_resamples):
+            done[k] = outcome
+    except KeyboardInterrupt:
+        results.close()
+        if not done:
+            raise
+    found = [done[k] for k in sorted(done)]
+    outcomes = tuple(outcome for outcome in found if outcome is not None)
+    return Resamples(outcomes, take, n_resamples, len(found) - len(outcomes))
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """Which rows each resample has."""
+
+    n_rows: int
+    size: int
+    replace: bool
+    seed: int
+
+    def of(self, k: int) -> tuple[IntArray, int]:
+        """Rows of resample k, and a seed for what is done with them."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(k,)))
+        rows: IntArray = rng.choice(self.n_rows, self.size, replace=self.replace)
+        return rows, int(rng.integers(2**53))
+
+
+@dataclass(frozen=True)
+class _Attempt(Generic[T]):
+    """Work on the resample of a number; None if an item does not vary in its rows."""
+
+    work: RowWork[T]
+    draws: _Draws
+
+    def __call__(self, k: int) -> T | None:
+        try:
+            return self.work(*self.draws.of(k))
+        except (InputError, EstimationError):
+            return None
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How resamples agree with a reference structure of p items and d factors.
+
+    Attributes
+    ----------
+    edges
+        (p, p) share of resamples in which two items share a factor.
+    memberships
+        (p, d) share in which an item is in the partner of a factor.
+    items
+        (p,) share in which an item is in the partners of its factors and nowhere else.
+    exact, jaccard
+        (d,) share in which a factor comes out exactly, and mean |A ∩ B| / |A ∪ B| with its
+        partner (0 without one).
+    n_factors
+        Number of factors → how many resamples have it.
+    f1
+        (m,) agreement of each resample with the reference.
+    """
+
+    edges: FloatArray
+    memberships: FloatArray
+    items: FloatArray
+    exact: FloatArray
+    jaccard: FloatArray
+    n_factors: dict[int, int]
+    f1: FloatArray
+
+
+def agreement(reference: BoolArray, supports: Sequence[BoolArray]) -> Agreement:
+    """Compare structures with a reference, factors matched."""
+    p, d = reference.shape
+    m = len(supports)
+    edges, memberships = np.zeros((p, p)), np.zeros((p, d))
+    items, exact, jaccard = np.zeros(p), np.zeros(d), np.zeros(d)
+    f1 = np.empty(m)
+    for s, support in enumerate(supports):
+        A = support.astype(np.float32)
+        edges += (A @ A.T) > 0
+        aligned, alone = _aligned(reference, support)
+        memberships += aligned
+        items += (aligned == reference).all(axis=1) & ~alone.any(axis=1)
+        exact += (aligned == reference).all(axis=0)
+        jaccard += (aligned & reference).sum(axis=0) / (aligned | reference).sum(axis=0)
+        hits, total = int((aligned & reference).sum()), int(reference.sum() + support.sum())
+        f1[s] = 2 * hits / total if total else 1.0
+    counts = Counter(int(support.shape[1]) for support in supports)
+    np.fill_diagonal(edges, m)
+    return Agreement(
+        edges / m,
+        memberships / m,
+        items / m,
+        exact / m,
+        jaccard / m,
+        dict(sorted(counts.items())),
+        f1,
+    )
+
+
+def _aligned(reference: BoolArray, support: BoolArray) -> tuple[BoolArray, BoolArray]:
+    """Return the partners of the reference's factors, empty where there is none, and the rest."""
+    from scipy.optimize import linear_sum_assignment
+
+    overlap = reference.astype(int).T @ support.astype(int)
+    union = reference.sum(axis=0)[:, None] + support.sum(axis=0) - overlap
+    # Of equal overlaps the one with least else; the shares add up to less than one item.
+    preference = overlap + overlap / union / (1 + len(overlap))
+    mine, theirs = linear_sum_assignment(preference, maximize=True)
+    paired = overlap[mine, theirs] > 0
+    aligned = np.zeros_like(reference)
+    aligned[:, mine[paired]] = support[:, theirs[paired]]
+    return aligned, np.delete(support, theirs[paired], axis=1)
+
+
+def saved_structures(ledger: Ledger, part: int, p: int) -> Saved[BoolArray | None]:
+    """Return what keeps the structures of p items, of one part of the resamples: one size."""
+    return Saved(ledger, f"resample of part {part}", _encode, partial(_decode, p))
+
+
+def saved_numbers(ledger: Ledger, count: int) -> Saved[FloatArray | None]:
+    """Return what keeps so many numbers for each resample."""
+
+    def encode(numbers: FloatArray | None) -> list[float] | None:
+        return None if numbers is None else numbers.tolist()
+
+    def decode(written: Any) -> FloatArray | None:
+        return None if written is None else np.array(written, dtype=float).reshape(count)
+
+    return Saved(ledger, "resample", encode, decode)
+
+
+def _encode(support: BoolArray | None) -> Any:
+    """Write the numbers of the items of each factor; None if there was no structure."""
+    if support is None:
+        return None
+    return {"items": len(support), "factors": [np.flatnonzero(f).tolist() for f in support.T]}
+
+
+def _decode(p: int, written: Any) -> BoolArray | None:
+    if written is None:
+        return None
+    if written["items"] != p:
+        raise ValueError(f"it has {written['items']} items, not {p}")
+    support = np.zeros((p, len(written["factors"])), dtype=bool)
+    for k, items in enumerate(written["factors"]):
+        support[items, k] = True
+    return support
