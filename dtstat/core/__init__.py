@@ -1,1 +1,1 @@
-"""Shared utilities: errors, argument checks, parallel runs, checkpoints, saved files, tables, pictures."""
+"""Shared utilities: errors, argument checks, parallel runs, saved files, tables, pictures."""

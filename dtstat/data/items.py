@@ -156,7 +156,7 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     data : DataFrame, 2-d array, nested list, path or ItemData
         One row per person, one column per item; a DataFrame of pandas, or of any library that
         hands its tables over by the Arrow or the DataFrame protocol, as polars does. Array
-        columns are named x1, x2, ...; a path is read with :func:`dtstat.data.readers.read_survey`; an
+        columns are named x1, x2, ...; a path is read with :func:`dtstat.read_survey`; an
         ItemData is not checked again. Text columns are accepted when every answer is a number,
         ordered categoricals become level codes.
     kinds : {"binary", "ordinal", "continuous"} or dict, optional

@@ -201,7 +201,7 @@ def _table_influence(
 
     In a 2 x 2 table the probabilities are the shares, and the two estimates of A are the same. An
     empty cell is the exception: there ρ is not the maximum for the rows as they are (see
-    :func:`dtstat.dependence.polychoric.polychoric_pair`), and only products are sure to be positive.
+    :func:`polychoric_pair`), and only products are sure to be positive.
     """
     K, L = len(first.influence), len(second.influence)
     cell = first.rows * L + second.rows

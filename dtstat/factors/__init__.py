@@ -1,1 +1,1 @@
-"""The factor model of a given structure: latent correlations, likelihood, test, standard errors, scores."""
+"""The factor model of a given structure: correlations, likelihood, test, errors, scores."""

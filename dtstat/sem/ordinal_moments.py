@@ -2,8 +2,8 @@
 
 An ordinal item is a standard normal variable cut at thresholds; a continuous item is that variable
 itself. :func:`ordinal_moments` estimates the moments of these variables in two steps, as in
-:mod:`dtstat.dependence.polychoric`, and the covariance Γ of the estimates by the influence of the rows
-(:mod:`dtstat.dependence.ordinal_scores`).
+:mod:`dtstat.dependence.polychoric`, and the covariance Γ of the estimates by the influence of the
+rows (:mod:`dtstat.dependence.ordinal_scores`).
 
 The statistics s stand in one order everywhere:
 

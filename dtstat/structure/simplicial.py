@@ -12,7 +12,7 @@ almost all k are skipped: sorting the rows costs more than all the rest.
 
 When each vertex is simplicial, in a graph of which only the strong edges are known.
 
-The same computation as in :mod:`dtstat.structure.simplicial`, on the pairs with |r| above a floor. A
+The same computation, on the pairs with |r| above a floor. A
 pair that is not listed is no edge at any threshold from the floor up, so a clique ends where one
 is met; and what is born below the floor is seen from the floor on. Nothing else differs: above
 the floor the spells are those of the whole matrix.

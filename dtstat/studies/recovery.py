@@ -155,7 +155,7 @@ def outcome(
     Returns
     -------
     dict
-        n_factors, the ``scores`` of :class:`~dtstat.structure.compare.Comparison`, seconds and warnings.
+        n_factors, the ``scores`` of :class:`dtstat.Comparison`, seconds and warnings.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -10,7 +10,7 @@ from dtstat.factors.scores import learn_marginals, plausible_values, row_log_lik
 
 torch = pytest.importorskip("torch")
 
-from dtstat.curves.variational import _Autoencoder, fit_variational
+from dtstat.curves.variational import _Autoencoder, fit_variational  # noqa: E402
 
 N = 600
 

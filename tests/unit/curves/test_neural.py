@@ -16,8 +16,8 @@ from dtstat.factors.scores import learn_marginals, plausible_values, row_log_lik
 
 torch = pytest.importorskip("torch")
 
-from dtstat.curves.network import Adam, Layers, MaskedNetwork, generator_from, tensor
-from dtstat.curves.stochastic_em import FAST, PAPER, fit_network
+from dtstat.curves.network import Adam, Layers, MaskedNetwork, generator_from, tensor  # noqa: E402
+from dtstat.curves.stochastic_em import FAST, PAPER, fit_network  # noqa: E402
 
 SUPPORT = np.array([[1, 0], [0, 1], [1, 0], [1, 1], [0, 0], [0, 1]], dtype=bool)
 SHORT = replace(FAST, iterations=30, pretraining=80, phi_from=10)
