@@ -10,26 +10,9 @@ registered with joblib will do). What comes out is the same everywhere: every pi
 random numbers, linear algebra has one thread wherever a piece is done, outcomes are known by the
 number of their piece and not by when they come, and a piece whose worker died is done again.
 
-Progress of long work, reported to whoever asked for it.
-
 ``progress`` is, everywhere in dtstat, one of: None or False (silence), True (a bar on standard
 error), or a function ``(done, total)`` that is called from the caller's own thread. The core
 never prints.
-
-How work travels to the workers of a dask cluster, and outcomes back.
-
-Packed: a cluster would lay arrays down at any address, and sums over an array that begins at an
-odd one are made in another order, so that last digits would differ from those of one machine.
-
-One thread for linear algebra, so that sums do not depend on the machine's cores.
-
-The functions users call ask for it before they compute. Their loops run over matrices so small that
-threads cost more than they bring (`benchmarks/results/threads.md`), and the one large product, that
-of the answers, takes a small part of the time even with 1,000 items.
-
-The number of threads of most libraries belongs to the whole process. Where several ask for one,
-the first sets it and the last sets it back. That of OpenMP belongs to each thread of the caller,
-where it is counted and set back in the same way.
 """
 
 from __future__ import annotations
@@ -42,9 +25,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-import cloudpickle
 import threadpoolctl
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.externals import cloudpickle
 from joblib.parallel import get_active_backend
 
 from dtstat.core import checks
@@ -147,7 +130,7 @@ def _pass(
     tasks: Iterable[Any] = (delayed(do)(work, chunk) for chunk in chunks)
     opened: Callable[[Any], Chunk[U]] = list
     if client is not None:
-        tasks, opened = tasks(work, chunks, client), opened
+        tasks, opened = _cluster_tasks(work, chunks, client), cloudpickle.loads
     with one_thread():  # for threads of this process; other processes see to it themselves
         parts = pool()(tasks)
         try:
@@ -177,14 +160,13 @@ def _too_many_lost(left: int) -> DTError:
     )
 
 
-_T = TypeVar("T")
 ProgressCallback = Callable[[int, int], Any]
 Progress = bool | ProgressCallback | None
 
 
 def track(
-    work: Iterable[_T], progress: Progress, label: str, total: int | None = None
-) -> Iterator[_T]:
+    work: Iterable[T], progress: Progress, label: str, total: int | None = None
+) -> Iterator[T]:
     """Yield from ``work`` and report after each piece is done."""
     if total is None:
         total = len(work) if isinstance(work, Sized) else 0
@@ -200,19 +182,17 @@ def track(
         yield from work
 
 
-def tasks(work: Callable[[Any], Any], chunks: Sequence[Chunk[Any]], client: Any) -> Iterator[Any]:
-    """Make a task of each chunk; every worker gets a copy of the work, once.
+def _cluster_tasks(
+    work: Callable[[Any], Any], chunks: Sequence[Chunk[Any]], client: Any
+) -> Iterator[Any]:
+    """Make a task of each chunk for a dask cluster; every worker gets a copy of the work, once.
 
-    joblib would send the work to one worker, and it would be lost with that worker.
+    joblib would send the work to one worker, and it would be lost with that worker. Pieces and
+    outcomes travel packed: a cluster would lay arrays down at any address, and sums over an array
+    that begins at an odd one are made in another order, so that last digits would differ.
     """
     everywhere = client.scatter(_Packed(work), broadcast=True, hash=False)
     return (delayed(_do)(everywhere, cloudpickle.dumps(chunk)) for chunk in chunks)
-
-
-def opened(part: bytes) -> list[tuple[int, Any]]:
-    """Unpack what came back."""
-    outcomes: list[tuple[int, Any]] = cloudpickle.loads(part)
-    return outcomes
 
 
 class _Packed:
@@ -234,6 +214,11 @@ def _do(packed: _Packed, chunk: bytes) -> bytes:
     return outcomes
 
 
+# One thread for linear algebra, so that sums do not depend on the machine's cores. The functions
+# users call ask for it before they compute: their loops run over matrices so small that threads
+# cost more than they bring (benchmarks/results/threads.md). The number of threads of most libraries
+# belongs to the whole process: where several ask for one, the first sets it and the last sets it
+# back. That of OpenMP belongs to each thread of the caller, and is counted and set back there.
 _LOCK = threading.RLock()
 
 

@@ -193,8 +193,10 @@ def fit_matrix(matrix: DependenceMatrix, n_obs: int | None, call: FitCall, work:
     return result(problem, call, work, choice, None, None)
 
 
-def fit_factors_of(lower: FitRecord, min_children: int, options: Mapping[str, Any]) -> FitRecord:
-    """Fit the correlations of the factors of a fit."""
+def fit_factors_of(
+    lower: FitRecord, Phi: FloatArray, min_children: int, options: Mapping[str, Any]
+) -> FitRecord:
+    """Fit the correlations Φ of the factors of a fit."""
     known = {"search", "criterion", "uncovered", "refine", "misfit"}
     for name in options:
         if name not in known:
@@ -216,9 +218,7 @@ def fit_factors_of(lower: FitRecord, min_children: int, options: Mapping[str, An
         **options,
     )
     check_call(call)
-    matrix = DependenceMatrix.from_matrix(
-        lower.factor_correlations.to_numpy(), lower.n_obs, names=lower.factor_names
-    )
+    matrix = DependenceMatrix.from_matrix(Phi, lower.n_obs, names=lower.factor_names)
     found = fit_matrix(matrix, lower.n_obs, call, Work())
     return replace(found, stem="G", notes=(*found.notes, _OF_FACTORS))
 

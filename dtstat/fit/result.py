@@ -281,7 +281,9 @@ class DTFit(FitRecord):
             raise InputError(
                 f"A second level needs at least three factors; this fit has {self.n_factors}."
             )
-        return DTFit.of(fit_factors_of(self, min_children, options))
+        return DTFit.of(
+            fit_factors_of(self, self.factor_correlations.to_numpy(), min_children, options)
+        )
 
     def summary(self, cutoff: float = 0.3, max_rows: int = 5, intervals: bool = False) -> Summary:
         """Print what was found on one page.
