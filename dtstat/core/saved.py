@@ -21,6 +21,7 @@ import json
 import math
 import os
 import stat
+import sys
 import types
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -227,7 +228,11 @@ def _encode_object(value: object, arrays: list[NDArray[Any]]) -> dict[str, Any]:
     fields = dataclasses.fields(value)  # type: ignore[arg-type]
     return {
         "$class": name,
-        "fields": {f.name: _encode(getattr(value, f.name), arrays) for f in fields},
+        "fields": {
+            f.name: _encode(getattr(value, f.name), arrays)
+            for f in fields
+            if f.metadata.get("saved", True)
+        },
     }
 
 
@@ -383,7 +388,10 @@ def _reached(part: Any, path: str) -> Iterator[Any]:
 
 @cache
 def _hints(cls: Any) -> dict[str, Any]:
-    return get_type_hints(cls, localns=_CLASSES)  # some are imported for types only
+    # Some classes are imported for types only; a name of the module itself goes before theirs.
+    own = vars(sys.modules[cls.__module__])
+    others = {name: one for name, one in _CLASSES.items() if name not in own}
+    return get_type_hints(cls, localns=others)
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Literal
+from typing import get_args
 
 from dtstat.core import checks
-from dtstat.core.about import __version__
 from dtstat.core.checkpoints import CheckpointFile, begun_seed
-from dtstat.core.checks import Seed, seed_number
+from dtstat.core.checks import Seed
 from dtstat.core.errors import InputError, nearest
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
-from dtstat.curves.estimate import NONLINEAR
 from dtstat.data.frames import as_frame, has_names
 from dtstat.data.items import ItemData, as_items
 from dtstat.dependence.api import Data
@@ -20,32 +17,41 @@ from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.moments import as_matrix, has_unit_diagonal
 from dtstat.dependence.sparse import SparseDependence
 from dtstat.fit.curve_pipeline import fit_curves
-from dtstat.fit.pipeline import Work, check_call, fit_items, fit_matrix
-from dtstat.fit.request import FitCall, with_preset
+from dtstat.fit.pipeline import fit_items, fit_matrix
+from dtstat.fit.request import (
+    Estimator,
+    FitRequest,
+    Misfit,
+    Preset,
+    Run,
+    Search,
+    Uncovered,
+    apply_preset,
+    check_request,
+    settle_randomness,
+)
 from dtstat.fit.result import DTFit
 from dtstat.path.solution_path import Thresholds, check_children, check_thresholds
 from dtstat.search.choose import GIVEN, by_first_item, first_item_order
-from dtstat.search.evaluate import HELD_OUT
-from dtstat.search.proposals import SEARCHES
 from dtstat.structure.structure import Structure
 from dtstat.structure.syntax import Given, as_structure
 
 
 def fit(
     data: Data,
-    measure: str | PairFunction = "spearman",
-    search: Literal["barcode", "threshold", "sequential"] = "barcode",
-    thresholds: Thresholds = "exact",
-    estimator: Literal["copula", "linear", "spline", "neural", "variational"] = "copula",
-    criterion: str = "ebic",
-    min_children: int = 3,
-    uncovered: Literal["attach", "report", "error"] = "attach",
-    refine: bool = False,
-    missing: Missing = "pairwise",
-    misfit: Literal["estimated", "none"] = "estimated",
+    measure: str | PairFunction = FitRequest.measure,
+    search: Search = FitRequest.search,
+    thresholds: Thresholds = FitRequest.thresholds,
+    estimator: Estimator = FitRequest.estimator,
+    criterion: str = FitRequest.criterion,
+    min_children: int = FitRequest.min_children,
+    uncovered: Uncovered = FitRequest.uncovered,
+    refine: bool = FitRequest.refine,
+    missing: Missing = FitRequest.missing,
+    misfit: Misfit = FitRequest.misfit,
     structure: Given | None = None,
-    finalists: int = 3,
-    preset: Literal["paper", "paper_fast"] | None = None,
+    finalists: int | None = FitRequest.finalists,
+    preset: Preset | None = FitRequest.preset,
     n_obs: int | None = None,
     seed: Seed = None,
     n_jobs: Jobs = None,
@@ -179,8 +185,8 @@ def fit(
       F2: x4 x5 x6
       F3: x7 x8 x9
     """
-    structure = _checked_structure(structure, search, refine)
-    data = _with_rows(data, n_obs)
+    known = _check_structure(structure, search, refine)
+    data = _take_correlations(data, n_obs)
     if isinstance(data, SparseDependence):
         raise InputError(
             "`data` must have all pairs, and only those above a floor were kept. Fit the items of "
@@ -189,9 +195,9 @@ def fit(
         )
     if isinstance(data, DependenceMatrix):
         measure = data.measure
-    call = FitCall(
+    request = FitRequest(
         measure=measure if isinstance(measure, str) else getattr(measure, "__name__", "function"),
-        search=search if structure is None else GIVEN,
+        search=search if known is None else GIVEN,
         thresholds=str(thresholds) if isinstance(thresholds, str | int) else "given",
         estimator=estimator,
         criterion=criterion,
@@ -200,29 +206,41 @@ def fit(
         refine=checks.flag("refine", refine, "True looks for cross-loadings."),
         missing=missing,
         misfit=misfit,
-        seed=None,
-        version=__version__,
         finalists=checks.integer("finalists", finalists, 1, "The best three are the default."),
     )
-    call = _complete(with_preset(call, preset), begun_seed(checkpoint) if seed is None else seed)
-    _check_checkpoint(checkpoint, call)
-    grid = check_thresholds(thresholds if preset is None else int(call.thresholds))
-    if grid is not None and call.search != "threshold":
+    request = apply_preset(request, preset)
+    seed = begun_seed(checkpoint) if seed is None else seed
+    check_request(request)
+    request = settle_randomness(request, seed)
+    if checkpoint is not None and not request.draws_curves:
+        raise InputError(
+            f"`checkpoint` keeps structures fitted with curves; the estimator "
+            f"'{request.estimator}' takes seconds for all of them. Leave it out.",
+            "checkpoint",
+        )
+    grid = check_thresholds(thresholds if preset is None else int(request.thresholds))
+    if grid is not None and request.search != "threshold":
         raise InputError(
             "`thresholds` goes with search='threshold'; with 'barcode' every factor has its own.",
             "thresholds",
         )
-    work = Work(measure, grid, None, check_jobs(n_jobs), progress, checkpoint=checkpoint)
-    if isinstance(data, DependenceMatrix):
-        return _fit_matrix(data, structure, n_obs, call, work)
-    if n_obs is not None:
-        advice = "The rows are counted. For a matrix: DependenceMatrix.from_matrix(matrix, n_obs)."
-        raise checks.refusal("n_obs", "left out with data", n_obs, advice)
-    return _fit_items(data, structure, call, work)
+    run = Run(measure, grid, known, check_jobs(n_jobs), progress, checkpoint)
+    with one_thread():
+        if isinstance(data, DependenceMatrix):
+            matrix = data if known is None else data.select(known.item_names)
+            return DTFit.of(fit_matrix(matrix, n_obs, request, run))
+        if n_obs is not None:
+            advice = (
+                "The rows are counted. For a matrix: DependenceMatrix.from_matrix(matrix, n_obs)."
+            )
+            raise checks.refusal("n_obs", "left out with data", n_obs, advice)
+        items = as_items(data) if known is None else pick_items(data, known.item_names)
+        return DTFit.of((fit_curves if request.draws_curves else fit_items)(items, request, run))
 
 
-def _checked_structure(structure: Given | None, search: str, refine: bool) -> Structure | None:
-    checks.choice("search", search, SEARCHES)
+def _check_structure(structure: Given | None, search: str, refine: bool) -> Structure | None:
+    """Return the structure that was given, its factors in the order of their first items."""
+    checks.choice("search", search, [one for one in get_args(Search) if one != GIVEN])
     if structure is None:
         return None
     if refine:
@@ -230,10 +248,13 @@ def _checked_structure(structure: Given | None, search: str, refine: bool) -> St
             "`refine` changes a structure, and `structure` gives one. Leave one of them out.",
             "refine",
         )
-    return as_structure(structure, "structure")
+    given = as_structure(structure, "structure")
+    order = first_item_order(given.support)
+    names = tuple(given.factor_names[k] for k in order)
+    return Structure(by_first_item(given.support), given.item_names, names)
 
 
-def _with_rows(data: Data, n_obs: int | None) -> Data:
+def _take_correlations(data: Data, n_obs: int | None) -> Data:
     """Take the correlations of a covariance matrix whose rows are known.
 
     Of a raw matrix of correlations nobody knows which they are, so that it has to be said, to
@@ -246,45 +267,7 @@ def _with_rows(data: Data, n_obs: int | None) -> Data:
     return data if known and has_unit_diagonal(data) else matrix
 
 
-def _check_checkpoint(checkpoint: CheckpointFile, call: FitCall) -> None:
-    if checkpoint is not None and call.estimator not in NONLINEAR:
-        raise InputError(
-            f"`checkpoint` keeps structures fitted with curves; the estimator '{call.estimator}' "
-            "takes seconds for all of them. Leave it out.",
-            "checkpoint",
-        )
-
-
-def _complete(call: FitCall, seed: Seed) -> FitCall:
-    """Check the names, and settle what depends on them."""
-    check_call(call)
-    curves = call.estimator in NONLINEAR
-    random = curves or call.criterion in HELD_OUT
-    return replace(
-        call,
-        seed=seed_number(seed) if random else None,
-        finalists=call.finalists if curves else None,
-    )
-
-
-def _fit_items(data: Data, structure: Structure | None, call: FitCall, work: Work) -> DTFit:
-    if structure is None:
-        items = as_items(data)
-    else:
-        items = picked(data, structure.item_names)
-        work = _with_structure(work, structure)
-    with one_thread():
-        find = fit_curves if call.estimator in NONLINEAR else fit_items
-        return DTFit.of(find(items, call, work))
-
-
-def _with_structure(work: Work, structure: Structure) -> Work:
-    order = first_item_order(structure.support)
-    names = tuple(structure.factor_names[k] for k in order)
-    return replace(work, given=by_first_item(structure.support), names=names)
-
-
-def picked(data: Data, names: tuple[str, ...]) -> ItemData:
+def pick_items(data: Data, names: tuple[str, ...]) -> ItemData:
     """Answers to some items; other columns may hold anything."""
     if not isinstance(data, ItemData) and has_names(data):
         data = as_frame(data)
@@ -298,23 +281,3 @@ def picked(data: Data, names: tuple[str, ...]) -> ItemData:
             )
         data = data.iloc[:, [known.index(name) for name in names]]
     return as_items(data).select(names)
-
-
-def _fit_matrix(
-    matrix: DependenceMatrix,
-    structure: Structure | None,
-    n_obs: int | None,
-    call: FitCall,
-    work: Work,
-) -> DTFit:
-    if call.estimator in NONLINEAR:
-        raise InputError(
-            f"The estimator '{call.estimator}' draws curves through answers, and a matrix has "
-            "none. Give the data, or use the estimator 'copula'.",
-            "estimator",
-        )
-    if structure is not None:
-        matrix = matrix.select(structure.item_names)
-        work = _with_structure(work, structure)
-    with one_thread():
-        return DTFit.of(fit_matrix(matrix, n_obs, call, work))

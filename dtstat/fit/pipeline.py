@@ -1,29 +1,27 @@
-"""From data to a fit: dependence, search, choice, estimate.
+"""From answers, or a matrix, to the record of a fit.
 
-What structures are searched in, how to run the search, and the search itself.
+    answers ─► Problem: dependence, latent correlations, barcode ─► search ─► choice ─► report
 
-The warning that factors follow how hard the items are.
+:func:`fit_items` and :func:`fit_matrix` are the two ways in; :mod:`dtstat.fit.curve_pipeline` is
+the third, for curves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, cast, get_args
+from functools import cache, cached_property
+from typing import Any, cast
 
 import numpy as np
 
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
-from dtstat.core.checkpoints import CheckpointFile
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
-from dtstat.core.parallel import Jobs, Progress
-from dtstat.curves.estimate import NONLINEAR
 from dtstat.curves.result import NonlinearFit
 from dtstat.data.checks import listed
 from dtstat.data.items import ItemData, check_usable
-from dtstat.dependence.compute import Missing, PairFunction, dependence_matrix
+from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.hidden import hidden_pairs, responsible_items
 from dtstat.dependence.influence import Influence
 from dtstat.dependence.matrix import DependenceMatrix
@@ -43,10 +41,9 @@ from dtstat.factors.reported import RATINGS, Answers, Source, as_reported
 from dtstat.factors.robust import misfit_scaling
 from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals
 from dtstat.fit.record import FitRecord, SampleFacts
-from dtstat.fit.request import FitCall
+from dtstat.fit.request import FitRequest, Run, check_request
 from dtstat.search.choose import GIVEN, Contender, contenders, explanation, ranking
 from dtstat.search.evaluate import (
-    CRITERIA,
     HELD_OUT,
     Evaluator,
     FitModel,
@@ -54,25 +51,23 @@ from dtstat.search.evaluate import (
     Learn,
     Outcome,
     Proposal,
-    Rules,
     cross_validate,
     folds,
-    searching,
     split_rows,
     validate,
 )
-from dtstat.search.proposals import SEARCHES, assess, search_barcode, search_threshold
+from dtstat.search.proposals import assess, search_barcode, search_threshold
 from dtstat.search.refine import SWEPT, refine
 from dtstat.search.sequential import search_sequential
-from dtstat.structure.barcode import barcode
+from dtstat.structure.barcode import Barcode, barcode
 from dtstat.structure.cliques import attached_items
 from dtstat.structure.path import candidates
 
-ESTIMATORS = ("copula", "linear", *NONLINEAR)
-UNCOVERED = ("attach", "report", "error")
-MISFIT = ("estimated", "none")
 _FEWEST_ROWS = 3
 _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 1e-3  # gain in log-likelihood of a step that stands still
+# How much correlations vary is looked up in some rows: numbers in the array of their influences,
+# fewest rows, and most items for which that is worth its time.
+_INFLUENCES, _FEWEST_INFLUENCES, _MOST_ITEMS = 500_000, 50, 300
 _OF_FACTORS = (
     "The items are factors of another fit. Their correlations are estimates, not observations: "
     "chi-square and RMSEA look better than they are."
@@ -80,290 +75,8 @@ _OF_FACTORS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
-    """Structures with their scores, the share of the rows that counted, what went before."""
-
-    contenders: tuple[Contender, ...]
-    share: float
-    before: str = ""
-
-
-def check_call(call: FitCall) -> None:
-    """Refuse names that are not known."""
-    checks.choice("search", call.search, (*SEARCHES, GIVEN))
-    checks.choice("estimator", call.estimator, ESTIMATORS)
-    checks.choice("criterion", call.criterion, CRITERIA)
-    checks.choice("uncovered", call.uncovered, UNCOVERED)
-    checks.choice("misfit", call.misfit, MISFIT)
-    checks.choice("missing", call.missing, get_args(Missing))
-
-
-def fit_items(items: ItemData, call: FitCall, work: Work) -> FitRecord:
-    """Fit answers."""
-    whole = prepare(items, call, work)
-    learn = linear_marginals if call.estimator == "linear" else learn_marginals
-    held: HeldOut | None = None
-    if call.criterion in ("validation", "validation_2se"):
-        fitted_rows, held_rows = split_rows(items.n_rows, cast(int, call.seed))
-        part = items.take(fitted_rows)
-        check_usable(part)
-        searched = prepare(part, call, work)
-        evaluator, outcome = search(searched, call, work)
-        held = validate(evaluator.fitted, part.values, items.values[held_rows], learn)
-    else:
-        evaluator, outcome = search(whole, call, work)
-        if call.criterion == "cv":
-            held = _cross_validated(items, evaluator, call, work, learn)
-    everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, held)
-    margins = learn(items.values)
-    choice = Choice(everything, outcome.n_effective / evaluator.n_obs)
-    notes = warn_of_hidden(items, call)
-    facts = sample_facts(items, whole)
-    found = result(whole, call, work, choice, facts, margins, notes=notes)
-    return replace(found, notes=(*found.notes, *warn_of_difficulty(items, found)))
-
-
-def warn_of_hidden(items: ItemData, call: FitCall) -> tuple[str, ...]:
-    """Warn of dependence that the measure or the estimator does not see; return the warning.
-
-    The copula compares structures by rank correlations, whatever they were read off. Curves of a
-    given structure need no measure.
-    """
-    if call.estimator in NONLINEAR and (call.measure not in BRIDGES or call.search == GIVEN):
-        return ()
-    pairs = hidden_pairs(items.values)
-    if not pairs:
-        return ()
-    first, names = pairs[0], items.names
-    blamed = listed([names[i] for i in responsible_items(pairs)])
-    more = f" and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
-    text = (
-        f"Rank correlations miss how '{names[first.first]}' and '{names[first.second]}' depend "
-        f"({first.rank_correlation:.2f}; {first.any_correlation:.2f} after the best functions)"
-        f"{more}. Not increasing: {blamed}. "
-        "The copula criterion is not to be trusted here; use fit(data, measure='maximal', "
-        "estimator='spline')."
-    )
-    warn(text, EstimationWarning, stacklevel=5)
-    return (text,)
-
-
-def sample_facts(items: ItemData, whole: Input) -> SampleFacts:
-    """Count rows, kinds of items, and items with ties."""
-    observed = (x[~np.isnan(x)] for x in items.values.T)
-    return SampleFacts(
-        items.n_rows,
-        whole.dependence.n_obs or items.n_rows,
-        items.complete_rows().n_rows,
-        {kind: items.kinds.count(kind) for kind in dict.fromkeys(items.kinds)},
-        sum(len(np.unique(x)) < len(x) for x in observed),
-    )
-
-
-def fit_matrix(matrix: DependenceMatrix, n_obs: int | None, call: FitCall, work: Work) -> FitRecord:
-    """Fit a matrix of dependence, with the number of rows behind it."""
-    n = matrix.n_obs if n_obs is None else n_obs
-    if n is None:
-        raise InputError(
-            "`n_obs` must be given with a matrix that has none: every criterion weighs fit by the "
-            "number of rows. Without it, solution_path() still lists the structures.",
-            "n_obs",
-        )
-    if call.criterion in HELD_OUT:
-        raise InputError(
-            f"The criterion '{call.criterion}' holds out rows, and a matrix has none. Give the "
-            "data, or use 'ebic', 'bic' or 'aic'.",
-            "criterion",
-        )
-    if call.estimator == "linear" and matrix.measure != "pearson":
-        raise InputError(
-            f"The estimator 'linear' needs Pearson correlations; the matrix is of the measure "
-            f"'{matrix.measure}'. Use the estimator 'copula', or give the data.",
-            "estimator",
-        )
-    rows = checks.integer("n_obs", n, _FEWEST_ROWS, "It is the number of rows behind the matrix.")
-    known = replace(matrix, n_obs=rows)
-    n = rows if n_obs is not None else typical_rows(known)
-    latent = latent_correlations(known)
-    problem = Input(known, Source(latent, None), latent.R, n)
-    evaluator, outcome = search(problem, call, work)
-    counted = outcome.n_effective
-    everything = contenders(evaluator.fitted, outcome.passed_over, counted, None)
-    choice = Choice(everything, counted / problem.n)
-    return result(problem, call, work, choice, None, None)
-
-
-def fit_factors_of(
-    lower: FitRecord, Phi: FloatArray, min_children: int, options: Mapping[str, Any]
-) -> FitRecord:
-    """Fit the correlations Φ of the factors of a fit."""
-    known = {"search", "criterion", "uncovered", "refine", "misfit"}
-    for name in options:
-        if name not in known:
-            raise checks.unknown("options", "an argument of second_level()", name, known)
-    smallest = checks.integer("min_children", min_children, 2, "One factor is not a domain.")
-    if lower.call.criterion in HELD_OUT:
-        options = {"criterion": "ebic", **options}  # a matrix has no rows to hold out
-    if lower.call.search == GIVEN:
-        options = {"search": "barcode", **options}
-    call = replace(
-        lower.call,
-        min_children=smallest,
-        measure="pearson",
-        estimator="copula",
-        thresholds="exact",
-        seed=None,
-        preset=None,
-        finalists=None,
-        **options,
-    )
-    check_call(call)
-    matrix = DependenceMatrix.from_matrix(Phi, lower.n_obs, names=lower.factor_names)
-    found = fit_matrix(matrix, lower.n_obs, call, Work())
-    return replace(found, stem="G", notes=(*found.notes, _OF_FACTORS))
-
-
-def _reports_ratings(problem: Input, call: FitCall) -> bool:
-    """Whether ratings are reported from other correlations than those they were searched in."""
-    return call.estimator != "linear" and problem.latent.measure not in RATINGS
-
-
-def _cross_validated(
-    items: ItemData, evaluator: Evaluator, call: FitCall, work: Work, learn: Learn
-) -> HeldOut:
-    fold = folds(items.n_rows, cast(int, call.seed))
-    correlations = []
-    for k in np.unique(fold):
-        part = items.take(fold != k)
-        check_usable(part)
-        with silenced(EstimationWarning):  # said once, of all rows
-            correlations.append(prepare(part, call, replace(work, progress=None)).latent.R)
-    supports = [one.proposal.support for one in evaluator.fitted]
-    return cross_validate(supports, items.values, correlations, fold, learn, work.progress)
-
-
-def result(
-    problem: Input,
-    call: FitCall,
-    work: Work,
-    choice: Choice,
-    sample: SampleFacts | None,
-    margins: Marginals | None,
-    curves: NonlinearFit | None = None,
-    notes: tuple[str, ...] = (),
-) -> FitRecord:
-    """Choose, fit to all rows, and put everything together."""
-    everything = choice.contenders
-    order = ranking(everything, call.criterion)
-    support = everything[order[0]].support
-    support.setflags(write=False)
-    matrix = problem.dependence
-    bars = barcode(matrix.values, matrix.names, call.min_children)
-    refuse_uncovered(support, problem.dependence.names, call)
-    few = len(support) < MANY_ITEMS
-    tolerance = _TOLERANCE if few else _TOLERANCE_OF_MANY
-    estimate = fit_factors(problem.latent.R, problem.n, support, tolerance)
-    reported = as_reported(
-        problem.source,
-        estimate,
-        support,
-        cast(int, matrix.n_obs),
-        _reports_ratings(problem, call),
-    )
-    rest = [k for k in range(len(everything)) if k not in set(order)]
-    attached = attached_items(bars, support)
-    return FitRecord(
-        call=call,
-        dependence=matrix,
-        latent=problem.latent,
-        support=support,
-        attached=attached if work.given is None else np.zeros_like(attached),
-        estimate=estimate,
-        reported=reported,
-        n_obs=cast(int, matrix.n_obs),
-        n_typical=problem.n,
-        n_effective=min(choice.share, 1.0) * problem.n,
-        contenders=tuple(everything[k] for k in [*order, *rest]),
-        explanation=choice.before
-        + explanation(everything, order, call.criterion)
-        + _in_turn(call, everything[order[0]]),
-        grid=work.grid,
-        sample=sample,
-        marginals=margins,
-        notes=(*notes, *_warned(problem, reported.estimate)),
-        nonlinear=curves,
-        given_names=work.names,
-    )
-
-
-def _in_turn(call: FitCall, chosen: Contender) -> str:
-    """Say what came of explaining factors in turn."""
-    if call.search != "sequential":
-        return ""
-    if chosen.origin != SWEPT:
-        return " Explaining factors in turn showed nothing that is clearly more."
-    own = chosen.support[chosen.support.sum(axis=1) == 1].any(axis=0)
-    hidden = int((~own).sum())
-    without = {0: "each has an item of its own", 1: "1 has no item of its own"}
-    said = without.get(hidden, f"{hidden} have no item of their own")
-    return f" Found by explaining factors in turn; {said}."
-
-
-def refuse_uncovered(support: BoolArray, names: tuple[str, ...], call: FitCall) -> None:
-    """Refuse a structure that leaves items out, if that was asked for."""
-    out = [names[i] for i in np.flatnonzero(~support.any(axis=1))]
-    if out and call.uncovered == "error":
-        listed = ", ".join(out[:5]) + (", ..." if len(out) > 5 else "")
-        raise EstimationError(
-            f"{len(out)} items are in no factor ({listed}) and `uncovered` is 'error'. Use "
-            "'attach' to give them to the factor they load on most, or 'report' to leave them out."
-        )
-
-
-def _warned(problem: Input, estimate: FactorEstimate) -> Iterator[str]:
-    """Warn of what makes the fit doubtful, and yield the warnings."""
-    R, names = problem.latent.R, problem.dependence.names
-    exact = estimate.uniquenesses <= 1.01 * LEAST_UNIQUENESS
-    exact &= ~is_single(estimate.loadings)  # free of error by convention
-    listed = ", ".join([names[i] for i in np.flatnonzero(exact)][:5])
-    doubts = {
-        f"There are fewer rows ({problem.n}) than items ({len(R)}): the search is fine, but the "
-        "fit cannot be tested.": problem.n < len(R),
-        f"The factors explain {listed} without error (Heywood case): an item nearly repeats "
-        "another, or its factor has too few items to be sure.": bool(exact.any()),
-        "The estimate did not converge; do not trust the loadings.": not estimate.converged,
-    }
-    if problem.latent.smoothed:  # the user was warned when it was done
-        yield "The correlations had negative eigenvalues and were smoothed."
-    for doubt in (text for text, holds in doubts.items() if holds):
-        warn(doubt, EstimationWarning, stacklevel=6)
-        yield doubt
-
-
-# How much correlations vary is looked up in some rows: numbers in the array of their influences,
-# fewest rows, and most items for which that is worth its time.
-_INFLUENCES, _FEWEST_INFLUENCES, _MOST_ITEMS = 500_000, 50, 300
-
-
-@dataclass(frozen=True)
-class Work:
-    """How to run: measure, thresholds, workers, progress; a given structure and its names.
-
-    ``checkpoint`` is the file that keeps what takes long.
-    """
-
-    measure: str | PairFunction = "spearman"
-    grid: FloatArray | None = None
-    given: BoolArray | None = None
-    n_jobs: Jobs = None
-    progress: Progress = None
-    names: tuple[str, ...] = ()
-    checkpoint: CheckpointFile = None
-
-
-@dataclass(frozen=True, eq=False)
-class Input:
-    """What the model is searched in.
+class Problem:
+    """What structures are searched in.
 
     Attributes
     ----------
@@ -376,32 +89,143 @@ class Input:
         or with curves any dependence, which they can describe.
     n
         Rows behind an entry.
+    min_children
+        Fewest items of a factor.
     """
 
     dependence: DependenceMatrix
     source: Source
     screened: FloatArray
     n: int
+    min_children: int
 
     @property
     def latent(self) -> LatentCorrelations:
         """The correlations alone."""
         return self.source.latent
 
+    @cached_property
+    def barcode(self) -> Barcode:
+        """Every clique of the path, computed when first asked for."""
+        return barcode(self.dependence.values, self.dependence.names, self.min_children)
 
-def prepare(items: ItemData, call: FitCall, work: Work) -> Input:
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Structures with their scores, the share of the rows that counted, what went before."""
+
+    contenders: tuple[Contender, ...]
+    share: float
+    before: str = ""
+
+
+def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
+    """Fit answers."""
+    whole = prepare(items, request, run)
+    facts, notes = sample_facts(items, whole), warn_of_hidden(items, request)
+    learn = linear_marginals if request.estimator == "linear" else learn_marginals
+    margins = learn(items.values)
+    held: HeldOut | None = None
+    if request.criterion in ("validation", "validation_2se"):
+        fitted_rows, held_rows = split_rows(items.n_rows, cast(int, request.seed))
+        part = items.take(fitted_rows)
+        check_usable(part)
+        evaluator, outcome = search(prepare(part, request, run), request, run)
+        held = validate(evaluator.fitted, part.values, items.values[held_rows], learn)
+    else:
+        evaluator, outcome = search(whole, request, run)
+        if request.criterion == "cv":
+            held = _cross_validate(items, evaluator, request, run, learn)
+    everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, held)
+    choice = Choice(everything, outcome.n_effective / evaluator.n_obs)
+    found = report(whole, request, run, choice, facts, margins, notes=notes)
+    return replace(found, notes=(*found.notes, *_warn_of_difficulty(items, found)))
+
+
+def fit_matrix(
+    matrix: DependenceMatrix, n_obs: int | None, request: FitRequest, run: Run
+) -> FitRecord:
+    """Fit a matrix of dependence, with the number of rows behind it."""
+    if request.draws_curves:
+        raise InputError(
+            f"The estimator '{request.estimator}' draws curves through answers, and a matrix has "
+            "none. Give the data, or use the estimator 'copula'.",
+            "estimator",
+        )
+    n = matrix.n_obs if n_obs is None else n_obs
+    if n is None:
+        raise InputError(
+            "`n_obs` must be given with a matrix that has none: every criterion weighs fit by the "
+            "number of rows. Without it, solution_path() still lists the structures.",
+            "n_obs",
+        )
+    if request.criterion in HELD_OUT:
+        raise InputError(
+            f"The criterion '{request.criterion}' holds out rows, and a matrix has none. Give the "
+            "data, or use 'ebic', 'bic' or 'aic'.",
+            "criterion",
+        )
+    if request.estimator == "linear" and matrix.measure != "pearson":
+        raise InputError(
+            f"The estimator 'linear' needs Pearson correlations; the matrix is of the measure "
+            f"'{matrix.measure}'. Use the estimator 'copula', or give the data.",
+            "estimator",
+        )
+    rows = checks.integer("n_obs", n, _FEWEST_ROWS, "It is the number of rows behind the matrix.")
+    known = replace(matrix, n_obs=rows)
+    n = rows if n_obs is not None else typical_rows(known)
+    latent = latent_correlations(known)
+    problem = Problem(known, Source(latent, None), latent.R, n, request.min_children)
+    evaluator, outcome = search(problem, request, run)
+    everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, None)
+    choice = Choice(everything, outcome.n_effective / problem.n)
+    return report(problem, request, run, choice, None, None)
+
+
+def fit_factors_of(
+    lower: FitRecord, Phi: FloatArray, min_children: int, options: Mapping[str, Any]
+) -> FitRecord:
+    """Fit the correlations Φ of the factors of a fit."""
+    known = {"search", "criterion", "uncovered", "refine", "misfit"}
+    for name in options:
+        if name not in known:
+            raise checks.unknown("options", "an argument of second_level()", name, known)
+    smallest = checks.integer("min_children", min_children, 2, "One factor is not a domain.")
+    if lower.call.criterion in HELD_OUT:
+        options = {"criterion": FitRequest.criterion, **options}  # no rows to hold out
+    if lower.call.search == GIVEN:
+        options = {"search": FitRequest.search, **options}
+    request = replace(
+        lower.call,
+        min_children=smallest,
+        measure="pearson",
+        estimator="copula",
+        thresholds="exact",
+        seed=None,
+        preset=None,
+        finalists=None,
+        **options,
+    )
+    check_request(request)
+    matrix = DependenceMatrix.from_matrix(Phi, lower.n_obs, names=lower.factor_names)
+    found = fit_matrix(matrix, lower.n_obs, request, Run())
+    return replace(found, stem="G", notes=(*found.notes, _OF_FACTORS))
+
+
+def prepare(items: ItemData, request: FitRequest, run: Run) -> Problem:
     """Compute the matrix to threshold and, where that is another, the one to fit."""
-    missing = cast(Missing, call.missing)
-    matrix = dependence_matrix(items, work.measure, missing, work.n_jobs, work.progress)
-    basis = "pearson" if call.estimator == "linear" else matrix.measure
+    missing = request.missing
+    matrix = dependence_matrix(items, run.measure, missing, run.n_jobs, run.progress)
+    basis = "pearson" if request.estimator == "linear" else matrix.measure
     if basis not in BRIDGES:
         basis = "spearman"  # a measure of any dependence has no latent correlation
     fitted = matrix if basis == matrix.measure else dependence_matrix(items, basis, missing)
     latent = latent_correlations(fitted)
-    any_dependence = call.estimator in NONLINEAR and matrix.measure not in BRIDGES
+    any_dependence = request.draws_curves and matrix.measure not in BRIDGES
     screened = nearest_correlation(np.abs(matrix.values)) if any_dependence else latent.R
     used = items.complete_rows() if missing == "listwise" else items
-    return Input(matrix, Source(latent, Answers.of(used)), screened, typical_rows(matrix))
+    source = Source(latent, Answers.of(used))
+    return Problem(matrix, source, screened, typical_rows(matrix), request.min_children)
 
 
 def typical_rows(matrix: DependenceMatrix) -> int:
@@ -412,33 +236,39 @@ def typical_rows(matrix: DependenceMatrix) -> int:
     return round(float(counts.size / np.sum(1.0 / counts)))
 
 
-def search(
-    problem: Input, call: FitCall, work: Work, fit: FitModel = fit_factors
-) -> tuple[Evaluator, Outcome]:
-    """Propose, fit and compare structures; held-out criteria choose among what ebic proposes."""
-    rules = Rules(
-        searching(call.criterion),
-        call.min_children,
-        call.uncovered == "attach",
-        call.misfit == "estimated",
+def sample_facts(items: ItemData, whole: Problem) -> SampleFacts:
+    """Count rows, kinds of items, and items with ties."""
+    observed = (x[~np.isnan(x)] for x in items.values.T)
+    return SampleFacts(
+        items.n_rows,
+        whole.dependence.n_obs or items.n_rows,
+        items.complete_rows().n_rows,
+        {kind: items.kinds.count(kind) for kind in dict.fromkeys(items.kinds)},
+        sum(len(np.unique(x)) < len(x) for x in observed),
     )
-    evaluator = Evaluator(problem.screened, problem.n, fit, _scaling(problem))
-    if work.given is not None:
-        return evaluator, assess(evaluator, Proposal(work.given, GIVEN), rules)
-    bars = barcode(problem.dependence.values, problem.dependence.names, call.min_children)
-    if call.search == "barcode":
-        outcome = search_barcode(evaluator, bars, rules, work.progress)
-    elif call.search == "sequential":
-        outcome = search_sequential(evaluator, bars, rules, work.progress)
+
+
+def search(
+    problem: Problem, request: FitRequest, run: Run, fit: FitModel = fit_factors
+) -> tuple[Evaluator, Outcome]:
+    """Propose, fit and compare structures."""
+    rules = request.rules
+    evaluator = Evaluator(problem.screened, problem.n, fit, _misfit_scaling(problem))
+    if run.structure is not None:
+        return evaluator, assess(evaluator, Proposal(run.structure.support, GIVEN), rules)
+    bars = problem.barcode
+    if request.search == "barcode":
+        outcome = search_barcode(evaluator, bars, rules, run.progress)
+    elif request.search == "sequential":
+        outcome = search_sequential(evaluator, bars, rules, run.progress)
     else:
-        path = candidates(bars, work.grid)
-        outcome = search_threshold(evaluator, path, rules, work.progress)
-    if call.refine:
-        outcome = refine(evaluator, outcome, rules, work.progress)
+        outcome = search_threshold(evaluator, candidates(bars, run.grid), rules, run.progress)
+    if request.refine:
+        outcome = refine(evaluator, outcome, rules, run.progress)
     return evaluator, outcome
 
 
-def _scaling(problem: Input) -> Callable[[FactorEstimate], float] | None:
+def _misfit_scaling(problem: Problem) -> Callable[[FactorEstimate], float] | None:
     """Return what tells how much larger than that of normal rows a model's misfit is by chance.
 
     None where that cannot be told: of a matrix of polychoric correlations, with curves of any
@@ -460,14 +290,149 @@ def _scaling(problem: Input) -> Callable[[FactorEstimate], float] | None:
     return lambda estimate: misfit_scaling(estimate, influence()) * share
 
 
-def warn_of_difficulty(items: ItemData, fit: FitRecord) -> tuple[str, ...]:
-    """Warn of factors found from other than latent correlations; return the warning."""
-    if fit.call.measure in LATENT or fit.call.search == GIVEN:
+def _cross_validate(
+    items: ItemData, evaluator: Evaluator, request: FitRequest, run: Run, learn: Learn
+) -> HeldOut:
+    fold = folds(items.n_rows, cast(int, request.seed))
+    correlations = []
+    for k in np.unique(fold):
+        part = items.take(fold != k)
+        check_usable(part)
+        with silenced(EstimationWarning):  # said once, of all rows
+            correlations.append(prepare(part, request, replace(run, progress=None)).latent.R)
+    supports = [one.proposal.support for one in evaluator.fitted]
+    return cross_validate(supports, items.values, correlations, fold, learn, run.progress)
+
+
+def report(
+    problem: Problem,
+    request: FitRequest,
+    run: Run,
+    choice: Choice,
+    sample: SampleFacts | None,
+    margins: Marginals | None,
+    curves: NonlinearFit | None = None,
+    notes: tuple[str, ...] = (),
+) -> FitRecord:
+    """Choose, fit to all rows, and put everything together."""
+    everything = choice.contenders
+    order = ranking(everything, request.criterion)
+    said = choice.before + explanation(everything, order, request.criterion)
+    said += _say_what_rounds_found(request, everything[order[0]])
+    support = everything[order[0]].support
+    support.setflags(write=False)
+    matrix = problem.dependence
+    refuse_uncovered(support, matrix.names, request)
+    bars, attached = None, np.zeros(len(support), dtype=bool)
+    if run.structure is None:
+        bars = problem.barcode
+        attached = attached_items(bars, support)
+    tolerance = _TOLERANCE if len(support) < MANY_ITEMS else _TOLERANCE_OF_MANY
+    estimate = fit_factors(problem.latent.R, problem.n, support, tolerance)
+    n_obs = cast(int, matrix.n_obs)
+    ratings = request.estimator != "linear" and problem.latent.measure not in RATINGS
+    reported = as_reported(problem.source, estimate, support, n_obs, ratings)
+    rest = [k for k in range(len(everything)) if k not in set(order)]
+    return FitRecord(
+        call=request,
+        dependence=matrix,
+        latent=problem.latent,
+        support=support,
+        attached=attached,
+        estimate=estimate,
+        reported=reported,
+        n_obs=n_obs,
+        n_typical=problem.n,
+        n_effective=min(choice.share, 1.0) * problem.n,
+        contenders=tuple(everything[k] for k in [*order, *rest]),
+        explanation=said,
+        grid=run.grid,
+        sample=sample,
+        marginals=margins,
+        notes=(*notes, *_warn_of_doubts(problem, reported.estimate)),
+        nonlinear=curves,
+        given_names=() if run.structure is None else run.structure.factor_names,
+        barcode=bars,
+    )
+
+
+def _say_what_rounds_found(request: FitRequest, chosen: Contender) -> str:
+    """Say what came of explaining factors in turn."""
+    if request.search != "sequential":
+        return ""
+    if chosen.origin != SWEPT:
+        return " Explaining factors in turn showed nothing that is clearly more."
+    own = chosen.support[chosen.support.sum(axis=1) == 1].any(axis=0)
+    hidden = int((~own).sum())
+    without = {0: "each has an item of its own", 1: "1 has no item of its own"}
+    said = without.get(hidden, f"{hidden} have no item of their own")
+    return f" Found by explaining factors in turn; {said}."
+
+
+def refuse_uncovered(support: BoolArray, names: tuple[str, ...], request: FitRequest) -> None:
+    """Refuse a structure that leaves items out, if that was asked for."""
+    out = [names[i] for i in np.flatnonzero(~support.any(axis=1))]
+    if out and request.uncovered == "error":
+        some = ", ".join(out[:5]) + (", ..." if len(out) > 5 else "")
+        raise EstimationError(
+            f"{len(out)} items are in no factor ({some}) and `uncovered` is 'error'. Use "
+            "'attach' to give them to the factor they load on most, or 'report' to leave them out."
+        )
+
+
+def warn_of_hidden(items: ItemData, request: FitRequest) -> tuple[str, ...]:
+    """Warn of dependence that the measure or the estimator does not see; return the warning.
+
+    The copula compares structures by rank correlations, whatever they were read off. Curves of a
+    given structure need no measure.
+    """
+    if request.draws_curves and (request.measure not in BRIDGES or request.search == GIVEN):
         return ()
-    pairs = difficulty_pairs(items.values, fit.support, fit.estimate)
+    pairs = hidden_pairs(items.values)
     if not pairs:
         return ()
-    names = fit.factor_names
+    first, names = pairs[0], items.names
+    blamed = listed([names[i] for i in responsible_items(pairs)])
+    more = f" and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
+    text = (
+        f"Rank correlations miss how '{names[first.first]}' and '{names[first.second]}' depend "
+        f"({first.rank_correlation:.2f}; {first.any_correlation:.2f} after the best functions)"
+        f"{more}. Not increasing: {blamed}. "
+        "The copula criterion is not to be trusted here; use fit(data, measure='maximal', "
+        "estimator='spline')."
+    )
+    warn(text, EstimationWarning, stacklevel=4)
+    return (text,)
+
+
+def _warn_of_doubts(problem: Problem, estimate: FactorEstimate) -> Iterator[str]:
+    """Warn of what makes the fit doubtful, and yield the warnings."""
+    R, names = problem.latent.R, problem.dependence.names
+    exact = estimate.uniquenesses <= 1.01 * LEAST_UNIQUENESS
+    exact &= ~is_single(estimate.loadings)  # free of error by convention
+    some = ", ".join([names[i] for i in np.flatnonzero(exact)][:5])
+    doubts = {
+        f"There are fewer rows ({problem.n}) than items ({len(R)}): the search is fine, but the "
+        "fit cannot be tested.": problem.n < len(R),
+        f"The factors explain {some} without error (Heywood case): an item nearly repeats "
+        "another, or its factor has too few items to be sure.": bool(exact.any()),
+        "The estimate did not converge; do not trust the loadings.": not estimate.converged,
+    }
+    if problem.latent.smoothed:  # the user was warned when it was done
+        yield "The correlations had negative eigenvalues and were smoothed."
+    for doubt in (text for text, holds in doubts.items() if holds):
+        warn(doubt, EstimationWarning, stacklevel=5)
+        yield doubt
+
+
+def _warn_of_difficulty(items: ItemData, found: FitRecord) -> tuple[str, ...]:
+    """Warn of factors that follow how hard the items are; return the warning."""
+    if found.call.measure in LATENT or found.call.search == GIVEN:
+        return ()
+    pairs = difficulty_pairs(items.values, found.support, found.estimate)
+    if not pairs:
+        return ()
+    names = found.factor_names
     told = ", ".join(f"{names[one.easier]} easier than {names[one.harder]}" for one in pairs[:3])
     told += ", ..." if len(pairs) > 3 else ""
     near = min(one.correlation for one in pairs)
@@ -478,5 +443,5 @@ def warn_of_difficulty(items: ItemData, fit: FitRecord) -> tuple[str, ...]:
         "may be one. Correlations of items with two or three answers shrink when one is easy and "
         f"the other hard; use fit(data, measure='{latent}')."
     )
-    warn(text, EstimationWarning, stacklevel=5)
+    warn(text, EstimationWarning, stacklevel=4)
     return (text,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dtstat.core.arrays import BoolArray, FloatArray
@@ -13,8 +13,9 @@ from dtstat.factors.copula import FactorEstimate, LatentCorrelations
 from dtstat.factors.reported import ReportedModel
 from dtstat.factors.robust import RobustTest, StandardErrors
 from dtstat.factors.scores import Marginals
-from dtstat.fit.request import FitCall
+from dtstat.fit.request import FitRequest
 from dtstat.search.choose import Contender
+from dtstat.structure.barcode import Barcode
 
 
 @register
@@ -87,9 +88,11 @@ class FitRecord:
         Curves of the items, with the estimators "spline", "neural" and "variational".
     given_names
         Names of the factors of a structure that was given; empty if it was found.
+    barcode
+        All cliques of the path; None if there was no search, and in a fit from a file.
     """
 
-    call: FitCall
+    call: FitRequest
     dependence: DependenceMatrix
     latent: LatentCorrelations
     support: BoolArray
@@ -108,6 +111,7 @@ class FitRecord:
     stem: str = "F"
     nonlinear: NonlinearFit | None = None
     given_names: tuple[str, ...] = ()
+    barcode: Barcode | None = field(default=None, metadata={"saved": False})
 
     @property
     def item_names(self) -> tuple[str, ...]:

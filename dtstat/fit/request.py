@@ -1,6 +1,7 @@
-"""Sets of arguments of ``fit`` that go together.
+"""What ``dtstat.fit`` is asked for, with the only copy of the defaults, and the same as code.
 
-The call that makes a fit again, as code.
+The signature of ``fit``, the command line and the scikit-learn estimator read the defaults from
+:class:`FitRequest`; a test holds those of the R package to them.
 """
 
 from __future__ import annotations
@@ -9,41 +10,99 @@ import json
 import keyword
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from dtstat.core import checks
+from dtstat.core.about import __version__
+from dtstat.core.arrays import FloatArray
+from dtstat.core.checkpoints import CheckpointFile
+from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import InputError
+from dtstat.core.parallel import Jobs, Progress
 from dtstat.core.saved import register
+from dtstat.curves.estimate import NONLINEAR
+from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.measures import REGISTRY
 from dtstat.search.choose import GIVEN
+from dtstat.search.evaluate import CRITERIA, HELD_OUT, Rules, searching
+from dtstat.structure.structure import Structure
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
 
+Search = Literal["barcode", "threshold", "sequential", "given"]
+Estimator = Literal["copula", "linear", "spline", "neural", "variational"]
+Uncovered = Literal["attach", "report", "error"]
+Misfit = Literal["estimated", "none"]
+Preset = Literal["paper", "paper_fast"]
+
 
 @register
 @dataclass(frozen=True)
-class FitCall:
-    """What was asked for; the arguments of :func:`dtstat.fit`, and the version that answered."""
+class FitRequest:
+    """The arguments of :func:`dtstat.fit`, and the version that answered.
 
-    measure: str
-    search: str
-    thresholds: str
-    estimator: str
-    criterion: str
-    min_children: int
-    uncovered: str
-    refine: bool
-    missing: str
-    misfit: str
-    seed: int | None
-    version: str
-    preset: str | None = None
-    finalists: int | None = None
+    ``measure`` and ``thresholds`` are as they are shown: the name of a function, "given" for a
+    list.
+    """
 
-    def asked(self) -> dict[str, Any]:
+    measure: str = "spearman"
+    search: Search = "barcode"
+    thresholds: str = "exact"
+    estimator: Estimator = "copula"
+    criterion: str = "ebic"
+    min_children: int = 3
+    uncovered: Uncovered = "attach"
+    refine: bool = False
+    missing: Missing = "pairwise"
+    misfit: Misfit = "estimated"
+    seed: int | None = None
+    version: str = __version__
+    preset: Preset | None = None
+    finalists: int | None = 3
+
+    @property
+    def draws_curves(self) -> bool:
+        """Whether curves are fitted to the best structures."""
+        return self.estimator in NONLINEAR
+
+    @property
+    def rules(self) -> Rules:
+        """What the search goes by; held-out criteria choose among what ebic proposes."""
+        return Rules(
+            searching(self.criterion),
+            self.min_children,
+            self.uncovered == "attach",
+            self.misfit == "estimated",
+        )
+
+    def arguments(self) -> dict[str, Any]:
         """Return the arguments by name, without the version."""
         return {name: value for name, value in asdict(self).items() if name != "version"}
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """How a request is carried out: what a result does not record.
+
+    Attributes
+    ----------
+    measure
+        Name or function.
+    grid
+        Thresholds; None for all.
+    structure
+        One that was given, its factors in the order of their first items.
+    n_jobs, progress, checkpoint
+        Workers, who is told of progress, and the file that keeps what takes long.
+    """
+
+    measure: str | PairFunction = FitRequest.measure
+    grid: FloatArray | None = None
+    structure: Structure | None = None
+    n_jobs: Jobs = None
+    progress: Progress = None
+    checkpoint: CheckpointFile = None
 
 
 # Section 5.1 and appendix C: a grid of 50 thresholds on [0, 1], networks, validation. A single item
@@ -62,20 +121,10 @@ PRESETS: dict[str, dict[str, Any]] = {
     "paper": {**_PAPER, "finalists": None},
     "paper_fast": {**_PAPER, "min_children": 2},
 }
-_DEFAULTS = {
-    "search": "barcode",
-    "thresholds": "exact",
-    "estimator": "copula",
-    "criterion": "ebic",
-    "min_children": 3,
-    "uncovered": "attach",
-    "misfit": "estimated",
-    "finalists": 3,
-}
 
 
-def with_preset(call: FitCall, preset: str | None) -> FitCall:
-    """Return the call with what a preset says.
+def apply_preset(request: FitRequest, preset: str | None) -> FitRequest:
+    """Return the request with what a preset says.
 
     Raises
     ------
@@ -83,20 +132,40 @@ def with_preset(call: FitCall, preset: str | None) -> FitCall:
         If there is no such preset, or an argument was given that contradicts it.
     """
     if preset is None:
-        return call
+        return request
     settings = PRESETS[checks.choice("preset", preset, PRESETS)]
-    if call.search == GIVEN:
+    if request.search == GIVEN:
         raise InputError("`preset` searches for a structure. Leave `structure` out.", "structure")
-    for name, usual in _DEFAULTS.items():
-        given = getattr(call, name)
-        if name in settings and given not in (usual, settings[name]):
-            meant = "all structures" if settings[name] is None else repr(settings[name])
+    for name, setting in settings.items():
+        given = getattr(request, name)
+        if given not in (getattr(FitRequest, name), setting):
+            meant = "all structures" if setting is None else repr(setting)
             raise InputError(
                 f"`preset` '{preset}' means {name}={meant}; got {given!r}. Leave one of the two "
                 "out.",
                 name,
             )
-    return replace(call, preset=preset, **settings)
+    return replace(request, preset=cast(Preset, preset), **settings)
+
+
+def check_request(request: FitRequest) -> None:
+    """Refuse names that are not known."""
+    checks.choice("search", request.search, get_args(Search))
+    checks.choice("estimator", request.estimator, get_args(Estimator))
+    checks.choice("criterion", request.criterion, CRITERIA)
+    checks.choice("uncovered", request.uncovered, get_args(Uncovered))
+    checks.choice("misfit", request.misfit, get_args(Misfit))
+    checks.choice("missing", request.missing, get_args(Missing))
+
+
+def settle_randomness(request: FitRequest, seed: Seed) -> FitRequest:
+    """Keep the seed where something is drawn, and the number of finalists where there are any."""
+    random = request.draws_curves or request.criterion in HELD_OUT
+    return replace(
+        request,
+        seed=seed_number(seed) if random else None,
+        finalists=request.finalists if request.draws_curves else None,
+    )
 
 
 _OPTIONS = (

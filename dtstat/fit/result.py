@@ -67,7 +67,9 @@ class DTFit(FitRecord):
     def path(self) -> SolutionPath:
         """All structures of one threshold, and the barcode of factors."""
         matrix, smallest = self.dependence, self.call.min_children
-        bars = barcode(matrix.values, matrix.names, smallest)
+        bars = self.barcode
+        if bars is None:
+            bars = barcode(matrix.values, matrix.names, smallest)
         return SolutionPath(matrix, candidates(bars, self.grid), smallest, self.grid, bars)
 
     @property

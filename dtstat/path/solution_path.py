@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from dtstat.structure.barcode import Barcode, barcode, sparse_barcode
 from dtstat.structure.path import Candidate, candidates
 from dtstat.structure.structure import Structure
 
-Thresholds = Literal["exact"] | int | Iterable[float]
+Thresholds = str | int | Iterable[float]  # the text is "exact"
 
 _MOST_THRESHOLDS = 1_000_000  # far more than a path of any survey has structures
 _GRID = "The paper uses 50, spaced evenly on [0, 1]."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from dtstat.search.evaluate import HELD_OUT, INFORMATION, HeldOut, Scored
 from dtstat.structure.compare import compare
 from dtstat.structure.structure import Structure
 
-GIVEN = "given"  # origin of a structure that was not searched for
+GIVEN: Final = "given"  # origin of a structure that was not searched for
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,6 @@ from dtstat.structure.barcode import Barcode
 from dtstat.structure.cliques import attach
 from dtstat.structure.path import Candidate, covers
 
-SEARCHES = ("barcode", "threshold", "sequential")
-
 
 def search_barcode(
     evaluator: Evaluator,

@@ -6,14 +6,13 @@ The margin of a structure, and how many people a survey needs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from dtstat.core import checks
-from dtstat.core.about import __version__
 from dtstat.core.arrays import BoolArray
 from dtstat.core.checkpoints import CheckpointFile, begun_seed, digest, open_checkpoint
 from dtstat.core.checks import Seed, seed_number
@@ -21,13 +20,13 @@ from dtstat.core.errors import EstimationError, EstimationWarning, InputError, w
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
 from dtstat.data.items import ItemData, as_items
 from dtstat.dependence.api import Data, dependence
-from dtstat.dependence.compute import Missing, RowDependence
+from dtstat.dependence.compute import RowDependence
 from dtstat.dependence.hidden import exceeding_pairs
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import REGISTRY, find_measure
 from dtstat.fit.api import fit as fit_data
-from dtstat.fit.api import picked
-from dtstat.fit.request import FitCall
+from dtstat.fit.api import pick_items
+from dtstat.fit.request import FitRequest
 from dtstat.fit.result import DTFit
 from dtstat.search.choose import GIVEN
 from dtstat.structure.margin import Margin, structure_margin
@@ -223,7 +222,7 @@ def stability(
     header = {
         "work": "stability",
         "data": procedure.dependence.items.digest(),
-        **reference.call.asked(),
+        **reference.call.arguments(),
         "grid": None if reference.grid is None else digest([reference.grid]),
         **{"scheme": scheme, "share": part, "sizes": sorted(parts), "seed": number},
     }
@@ -319,7 +318,7 @@ def _row_dependence(items: ItemData, fit: DTFit, measure: Any) -> RowDependence:
             "fit",
         )
     chosen = items.select(fit.item_names)
-    return RowDependence(chosen, measure, cast(Missing, fit.call.missing))
+    return RowDependence(chosen, measure, fit.call.missing)
 
 
 def _rows_of(fit: DTFit, data: Data) -> RowDependence:
@@ -337,7 +336,7 @@ def _rows_of(fit: DTFit, data: Data) -> RowDependence:
 
 def _items_of(fit: DTFit, data: Data) -> ItemData:
     try:
-        return picked(data, fit.item_names)
+        return pick_items(data, fit.item_names)
     except InputError as error:
         if error.argument != "structure":
             raise
@@ -421,7 +420,7 @@ between factors
     if isinstance(data, DependenceMatrix):
         matrix = data.select(structure.item_names)
     else:
-        matrix = dependence(picked(data, structure.item_names), measure)
+        matrix = dependence(pick_items(data, structure.item_names), measure)
     return structure_margin(matrix.strength, structure, matrix.measure)
 
 
@@ -441,7 +440,7 @@ def plan(
     n_jobs: Jobs = None,
     progress: Progress = None,
 ) -> SurveyPlan:
-    """Work out how many people a survey needs, from what its designer knows.
+    """Run out how many people a survey needs, from what its designer knows.
 
     Items per factor, loadings and factor correlations give the population dependence, hence the
     margin, hence the number of people: by guarantee (Lemma 2, and its local form), by normal
@@ -540,19 +539,11 @@ def _simulate(
     return found
 
 
-def planned_call(plan: SurveyPlan) -> FitCall:
-    """Return what ``fit`` is asked for: its defaults."""
-    return FitCall(
+def planned_call(plan: SurveyPlan) -> FitRequest:
+    """Return what ``fit`` is asked for: its defaults, as far as the design allows."""
+    return FitRequest(
         measure=plan.measure,
-        search="barcode",
-        thresholds="exact",
-        estimator="copula",
-        criterion="ebic",
-        min_children=min(3, int(plan.design.support.sum(axis=0).min())),
-        uncovered="attach",
+        min_children=min(FitRequest.min_children, int(plan.design.support.sum(axis=0).min())),
         refine=bool((plan.design.support.sum(axis=1) > 1).any()),
-        missing="pairwise",
-        misfit="estimated",
-        seed=None,
-        version=__version__,
+        finalists=None,
     )

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import DTError, silenced
-from dtstat.curves.estimate import NONLINEAR
 from dtstat.data.items import ItemData, as_items
-from dtstat.dependence.compute import Missing, PairFunction, RowDependence, dependence_matrix
+from dtstat.dependence.compute import PairFunction, RowDependence, dependence_matrix
 from dtstat.factors.copula import BRIDGES, latent_correlations
 from dtstat.factors.reported import Answers, Source
 from dtstat.factors.small_models import fit_small
 from dtstat.fit.curve_pipeline import fit_curves
-from dtstat.fit.pipeline import Input, Work, fit_items, refuse_uncovered, search, typical_rows
-from dtstat.fit.request import FitCall
+from dtstat.fit.pipeline import Problem, fit_items, refuse_uncovered, search, typical_rows
+from dtstat.fit.request import FitRequest, Run
 from dtstat.search.choose import by_first_item
 from dtstat.search.evaluate import HELD_OUT
 from dtstat.structure.margin import margin_values
@@ -47,19 +46,19 @@ class Procedure:
     """
 
     dependence: RowDependence
-    call: FitCall
+    call: FitRequest
     grid: FloatArray | None = None
 
     @classmethod
     def of(
         cls,
         items: ItemData,
-        call: FitCall,
+        call: FitRequest,
         measure: str | PairFunction,
         grid: FloatArray | None = None,
     ) -> Procedure:
         """Make one for answers; ``measure`` is a function, or the name that ``call`` has."""
-        return cls(RowDependence(items, measure, cast(Missing, call.missing)), call, grid)
+        return cls(RowDependence(items, measure, call.missing), call, grid)
 
     def __call__(self, rows: IntArray, seed: int) -> BoolArray:
         """Return the (p, d) structure; warnings are not given again."""
@@ -77,17 +76,18 @@ class Procedure:
         matrix = self.dependence(rows)
         latent = latent_correlations(matrix)
         answers = Answers.of(self.dependence.items.take(rows))
-        problem = Input(matrix, Source(latent, answers), latent.R, typical_rows(matrix))
-        _, outcome = search(problem, self.call, Work(self.dependence.measure, self.grid), fit_small)
+        rows_behind, smallest = typical_rows(matrix), self.call.min_children
+        problem = Problem(matrix, Source(latent, answers), latent.R, rows_behind, smallest)
+        _, outcome = search(problem, self.call, Run(self.dependence.measure, self.grid), fit_small)
         support = by_first_item(outcome.best.proposal.support)
         refuse_uncovered(support, matrix.names, self.call)
         return support
 
     def _in_full(self, rows: IntArray, seed: int) -> BoolArray:
         call = self.call if self.call.seed is None else replace(self.call, seed=seed)
-        fit = fit_curves if call.estimator in NONLINEAR else fit_items
+        fit = fit_curves if call.draws_curves else fit_items
         taken = self.dependence.items.take(rows)
-        return fit(taken, call, Work(self.dependence.measure, self.grid)).support
+        return fit(taken, call, Run(self.dependence.measure, self.grid)).support
 
 
 T = TypeVar("T")
@@ -120,7 +120,7 @@ class _Found:
     """Whether ``fit`` finds the structure."""
 
     design: SurveyDesign
-    call: FitCall
+    call: FitRequest
 
     def __call__(self, n: int, rng: np.random.Generator) -> bool:
         """Draw a survey of n people and fit it."""
@@ -134,7 +134,7 @@ class _Found:
 
 
 def events(
-    design: SurveyDesign, call: FitCall
+    design: SurveyDesign, call: FitRequest
 ) -> dict[str, Callable[[int, np.random.Generator], bool]]:
     """Return what to simulate, by the names of the targets of a plan."""
     return {

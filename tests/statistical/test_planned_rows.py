@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 import dtstat as dt
 from dtstat.dependence.kendall import kendall
-from dtstat.fit.request import FitCall
+from dtstat.fit.request import FitRequest
 from dtstat.trust.procedure import events
 from dtstat.trust.recovery import _fit, _quantile, rows_for_recovery
 from dtstat.trust.survey import ASYMPTOTIC_VARIANCES
@@ -179,7 +179,7 @@ def test_a_real_design_keeps_its_promise():
     """5 factors of 4 items: the factors are all seen at the promised rate in fresh surveys."""
     target, draws = 0.9, 2000
     design = dt.survey_design(5, 4, 0.6, 0.2)
-    call = FitCall(
+    call = FitRequest(
         "spearman", "exact", "exact", "none", "bic", 2, "attach", False, "pairwise", "none", 1, "0"
     )
     recovers = events(design, call)["factors"]

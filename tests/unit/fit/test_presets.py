@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 import dtstat as dt
 from dtstat.fit import curve_pipeline as curve_fitting
-from dtstat.fit.request import PRESETS, FitCall, with_preset
+from dtstat.fit.request import PRESETS, FitRequest, apply_preset
 
 SETTINGS = {
     "search": "threshold",
@@ -21,7 +21,7 @@ SETTINGS = {
     "misfit": "none",
 }
 FEWEST = {"paper": 1, "paper_fast": 2}
-PLAIN = FitCall(
+PLAIN = FitRequest(
     measure="spearman",
     search="barcode",
     thresholds="exact",
@@ -51,7 +51,7 @@ def refused(match):
 
 @pytest.mark.parametrize("preset", ["paper", "paper_fast"])
 def test_what_a_preset_says(preset):
-    call = with_preset(PLAIN, preset)
+    call = apply_preset(PLAIN, preset)
     assert {name: getattr(call, name) for name in SETTINGS} == SETTINGS
     assert call.preset == preset
     assert call.min_children == FEWEST[preset]
@@ -61,7 +61,7 @@ def test_what_a_preset_says(preset):
 
 
 def test_without_a_preset_nothing_changes():
-    assert with_preset(PLAIN, None) is PLAIN
+    assert apply_preset(PLAIN, None) is PLAIN
 
 
 def test_the_presets_are_these():
@@ -100,7 +100,7 @@ def test_a_list_of_thresholds_contradicts():
 
 def test_saying_the_same_is_no_contradiction():
     same = replace(PLAIN, **SETTINGS, min_children=2)
-    assert with_preset(same, "paper_fast") == with_preset(PLAIN, "paper_fast")
+    assert apply_preset(same, "paper_fast") == apply_preset(PLAIN, "paper_fast")
 
 
 def test_no_other_call_takes_single_items_for_factors():
@@ -110,7 +110,7 @@ def test_no_other_call_takes_single_items_for_factors():
 
 def test_finalists_contradict_a_preset_that_fits_every_structure():
     with refused("finalists"):
-        with_preset(replace(PLAIN, finalists=2), "paper")
+        apply_preset(replace(PLAIN, finalists=2), "paper")
 
 
 # --- fits ---------------------------------------------------------------------------------------
