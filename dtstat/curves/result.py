@@ -108,6 +108,28 @@ class NonlinearFit:
         """The item–factor pairs, sorted by item."""
         return Edges.of(self.model.support)
 
+    @property
+    def loadings(self) -> FloatArray:
+        """(p, d) slopes of the straight lines nearest to the curves, items having variance 1."""
+        loadings = np.zeros(self.model.support.shape)
+        loadings[self.edges.item, self.edges.factor] = self.shape.loading
+        return loadings
+
+    @property
+    def uniquenesses(self) -> FloatArray:
+        """(p,) share of each item's variance that the curves leave unexplained."""
+        return 1 - self.shape.r2_map
+
+    @property
+    def loading_errors(self) -> FloatArray:
+        """(p, d) NaN: the errors of curves are bands."""
+        return np.full(self.model.support.shape, np.nan)
+
+    @property
+    def factor_correlations(self) -> FloatArray:
+        """(d, d) Φ."""
+        return self.model.factor_correlations
+
     def curve_frame(self, items: tuple[str, ...], factors: tuple[str, ...]) -> pd.DataFrame:
         """One row per edge and value of its factor: item, factor, z, value, lower, upper."""
         frames = [

@@ -1,8 +1,6 @@
 """The numbers of a fit as data frames.
 
 The structures of one threshold for all factors, with what the criteria say of each.
-
-How items answer to factors by the copula: straight before the margins, bent by them.
 """
 
 from __future__ import annotations
@@ -13,8 +11,6 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core.arrays import BoolArray, FloatArray
-from dtstat.core.errors import InputError
-from dtstat.curves.result import CURVE_COLUMNS, GRID
 from dtstat.search.choose import GIVEN
 from dtstat.search.evaluate import INFORMATION, Evaluator, Rules, least_loading, searching
 from dtstat.search.proposals import complete, threshold_origin
@@ -28,24 +24,6 @@ if TYPE_CHECKING:
 
 
 _NORMAL_975 = 1.959963984540054  # quantile for intervals of 95 %
-
-
-def standardised(fit: DTFit) -> tuple[FloatArray, FloatArray]:
-    """Return loadings and uniquenesses of items scaled to variance 1."""
-    if fit.nonlinear is not None:
-        about, edges = fit.nonlinear.shape, fit.nonlinear.edges
-        loadings = np.zeros(fit.support.shape)
-        loadings[edges.item, edges.factor] = about.loading
-        return loadings, 1 - about.r2_map
-    L, estimate = fit.reported.estimate.loadings, fit.reported.estimate
-    variance = ((L @ estimate.factor_correlations) * L).sum(axis=1) + estimate.uniquenesses
-    return L / np.sqrt(variance)[:, None], estimate.uniquenesses / variance
-
-
-def factor_correlations(fit: DTFit) -> FloatArray:
-    """(d, d) Φ, of the curves' model if there are curves."""
-    model = fit.reported.estimate if fit.nonlinear is None else fit.nonlinear.model
-    return model.factor_correlations
 
 
 def contender_frame(fit: DTFit) -> pd.DataFrame:
@@ -189,8 +167,7 @@ def model_likelihood(fit: DTFit) -> tuple[float, float]:
     chosen = fit.candidates.iloc[0]
     if not np.isnan(chosen["bic"]) or np.isnan(chosen["n_parameters"]):
         return float(chosen["log_likelihood"]), float(chosen["n_parameters"])
-    model = fit.estimate if fit.nonlinear is None else fit.nonlinear
-    return model.log_likelihood, float(model.n_parameters)
+    return fit.responses.log_likelihood, float(fit.responses.n_parameters)
 
 
 def likelihood_measures(fit: DTFit) -> dict[str, float]:
@@ -218,7 +195,7 @@ def glance_frame(fit: DTFit) -> pd.DataFrame:
 
 def tidy_frame(fit: DTFit) -> pd.DataFrame:
     """List loadings, then factor correlations; with curves what they add."""
-    loadings, Phi = fit.loadings.to_numpy(), factor_correlations(fit)
+    loadings, Phi = fit.responses.loadings, fit.responses.factor_correlations
     errors, of_loadings = fit.factor_correlation_errors.to_numpy(), fit.loading_errors.to_numpy()
     unique = fit.support.sum(axis=1) == 1
     names, items = fit.factor_names, fit.item_names
@@ -238,7 +215,7 @@ def tidy_frame(fit: DTFit) -> pd.DataFrame:
     frame.insert(5, "conf_low", frame["estimate"] - half)
     frame.insert(6, "conf_high", frame["estimate"] + half)
     frame.insert(0, "term", frame["lhs"] + " " + frame["op"] + " " + frame["rhs"])
-    if fit.nonlinear is None:
+    if not fit.has_curves:
         return frame
     about = fit.nonlinear_loadings.drop(columns="loading")
     about = about.rename(columns={"factor": "lhs", "item": "rhs"}).assign(op="=~")
@@ -288,39 +265,3 @@ def _scores(evaluator: Evaluator, one: Candidate, rules: Rules, n: float) -> dic
 
 def _margin(strength: FloatArray, one: Candidate) -> float:
     return float(margin_values(strength, one.structure.support)[0])
-
-
-def implied_curves(fit: DTFit) -> pd.DataFrame:
-    """One row per item, factor and value of the factor: the mean answer there.
-
-    With λ the standardised loading and Y = λ z + rest the variable behind the answer, the rest,
-    other factors of the item included, is averaged over its own distribution.
-
-    Raises
-    ------
-    InputError
-        If the fit is to a matrix, which has no answers.
-    """
-    if not fit.n_factors:
-        return pd.DataFrame(columns=CURVE_COLUMNS)
-    if fit.marginals is None:
-        raise InputError(
-            "A matrix has no answers to draw curves of. Fit the data, or read the loadings.", "data"
-        )
-    loadings, Phi = fit.loadings.to_numpy(), fit.factor_correlations.to_numpy()
-    frames = []
-    for i, k in zip(*np.nonzero(fit.support), strict=True):
-        sd = np.sqrt(_rest(loadings[i], Phi, k))
-        value = fit.marginals.mean_answers(i, loadings[i, k] * GRID, float(sd))
-        names = {"item": fit.item_names[i], "factor": fit.factor_names[k]}
-        band = {"lower": np.nan, "upper": np.nan}
-        frames.append(pd.DataFrame(names | {"z": GRID, "value": value} | band))
-    return pd.concat(frames, ignore_index=True)
-
-
-def _rest(loadings: FloatArray, Phi: FloatArray, k: int) -> float:
-    """Variance of an item of variance 1 that factor k alone does not explain."""
-    others = np.delete(loadings, k)
-    among = np.delete(np.delete(Phi, k, axis=0), k, axis=1)
-    unique = 1 - loadings @ Phi @ loadings
-    return max(float(others @ among @ others + unique), 0.0)

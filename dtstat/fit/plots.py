@@ -63,7 +63,7 @@ def draw_path(fit: DTFit, ax: Any) -> Any:
     cost = float(fit.candidates["cost"].iloc[0])
     # The criterion of curves is of another likelihood than that of the path; held-out rows have no
     # cost.
-    comparable = fit.nonlinear is None and chosen is None and fit.n_factors > 0
+    comparable = not fit.has_curves and chosen is None and fit.n_factors > 0
     return path_panels(
         fit.path_scores(),
         panels | {criterion: f"{criterion}\n(smaller is better)"},

@@ -32,11 +32,9 @@ from dtstat.core.tables import Summary
 from dtstat.curves.estimate import NONLINEAR
 from dtstat.curves.result import LOADING_COLUMNS, NonlinearFit
 from dtstat.data.items import rows_to_score, with_scores
-from dtstat.factors.reported import factor_fit_measures, scoring_model
+from dtstat.factors.reported import factor_fit_measures
 from dtstat.factors.robust import implied_correlations
-from dtstat.factors.scores import factor_scores, learn_marginals
 from dtstat.fit import frames
-from dtstat.fit.frames import implied_curves
 from dtstat.fit.summary import fit_summary
 from dtstat.path.solution_path import SolutionPath
 from dtstat.structure.barcode import barcode
@@ -60,7 +58,7 @@ class DTFit(FitRecord):
     @property
     def structure(self) -> Structure:
         """Which items are children of which factors, and which of them load negatively."""
-        negative = self.support & (frames.standardised(self)[0] < 0)
+        negative = self.support & (self.responses.loadings < 0)
         return Structure(self.support, self.item_names, self.factor_names, negative)
 
     @cached_property
@@ -98,30 +96,27 @@ class DTFit(FitRecord):
 
         With curves: slopes of the straight lines nearest to them; see ``nonlinear_loadings``.
         """
-        return self._by_item(frames.standardised(self)[0])
+        return self._by_item(self.responses.loadings)
 
     @property
     def factor_correlations(self) -> pd.DataFrame:
         """Correlations Φ of the factors."""
-        return self._by_factor(frames.factor_correlations(self))
+        return self._by_factor(self.responses.factor_correlations)
 
     @property
     def factor_correlation_errors(self) -> pd.DataFrame:
         """Standard errors of the factor correlations; NaN where they are not known."""
-        if self.nonlinear is None:
-            return self._by_factor(self.reported.errors.factor_correlations)
-        return self._by_factor(self.nonlinear.factor_correlation_errors)
+        return self._by_factor(self.responses.factor_correlation_errors)
 
     @property
     def loading_errors(self) -> pd.DataFrame:
         """Standard errors of the loadings; NaN where there is none, and with curves."""
-        unknown = np.full(self.support.shape, np.nan)
-        return self._by_item(unknown if self.nonlinear else self.reported.errors.loadings.copy())
+        return self._by_item(self.responses.loading_errors)
 
     @property
     def uniquenesses(self) -> pd.Series[float]:
         """Share of each item's variance that the factors leave unexplained."""
-        return pd.Series(frames.standardised(self)[1], index=list(self.item_names))
+        return pd.Series(self.responses.uniquenesses, index=list(self.item_names))
 
     @property
     def nonlinear_loadings(self) -> pd.DataFrame:
@@ -157,9 +152,7 @@ class DTFit(FitRecord):
         InputError
             If the fit is to a matrix, which has no answers.
         """
-        if self.nonlinear is None:
-            return implied_curves(self)
-        return self.nonlinear.curve_frame(self.item_names, self.factor_names)
+        return self.responses.curve_frame(self.item_names, self.factor_names)
 
     @property
     def fit_measures(self) -> dict[str, float]:
@@ -224,12 +217,7 @@ class DTFit(FitRecord):
             Rows of the data by factors. Missing answers are left out of a row's score.
         """
         index, X = rows_to_score(data, self.item_names)
-        if self.nonlinear is not None:
-            scores, errors = self.nonlinear.scores(X)
-        else:
-            margins = self.marginals or learn_marginals(X)
-            model = scoring_model(self.reported, margins)
-            scores, errors = factor_scores(model, margins.normal_scores(X))
+        scores, errors = self.responses.scores(X)
         frame = pd.DataFrame(scores, index=index, columns=list(self.factor_names))
         return frame.assign(**{f"{f}_sd": errors[:, k] for k, f in enumerate(frame)} if sd else {})
 

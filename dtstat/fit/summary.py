@@ -58,7 +58,7 @@ def factor_thresholds(fit: DTFit) -> Table:
 
 def loading_tables(fit: DTFit, cutoff: float) -> tuple[Table, ...]:
     """Tabulate loadings (with curves: the responses), then what belongs to them."""
-    if fit.nonlinear is not None:
+    if fit.has_curves:
         return _curve_tables(fit)
     return factor_table(
         fit.loadings,
