@@ -1,7 +1,4 @@
-"""The numbers of a fit as data frames.
-
-The structures of one threshold for all factors, with what the criteria say of each.
-"""
+"""The numbers of a fit as data frames."""
 
 from __future__ import annotations
 

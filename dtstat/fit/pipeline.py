@@ -57,7 +57,7 @@ from dtstat.search.evaluate import (
     validate,
 )
 from dtstat.search.proposals import assess, search_barcode, search_threshold
-from dtstat.search.refine import SWEPT, refine
+from dtstat.search.refine import SEQUENTIAL, refine
 from dtstat.search.sequential import search_sequential
 from dtstat.structure.barcode import Barcode, barcode
 from dtstat.structure.cliques import attached_items
@@ -360,7 +360,7 @@ def _say_what_rounds_found(request: FitRequest, chosen: Contender) -> str:
     """Say what came of explaining factors in turn."""
     if request.search != "sequential":
         return ""
-    if chosen.origin != SWEPT:
+    if chosen.origin != SEQUENTIAL:
         return " Explaining factors in turn showed nothing that is clearly more."
     own = chosen.support[chosen.support.sum(axis=1) == 1].any(axis=0)
     hidden = int((~own).sum())

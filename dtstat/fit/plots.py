@@ -1,9 +1,4 @@
-"""What a fit shows besides tables.
-
-The pictures of a fit: its results as the columns and arrays that are drawn.
-
-The margin: pairs that share a factor beside those that do not.
-"""
+"""The pictures of a fit: its results as the columns and arrays that are drawn."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The page that ``DTFit.summary()`` returns.
-
-Tables of a chosen structure: its factors, its fit, what else was possible, what is left out.
-"""
+"""The page that ``DTFit.summary()`` returns: its tables, in the order a reader asks for them."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Fitting proposals, each distinct structure once, and comparing them.
+"""Proposals are fitted, each distinct structure once, and compared.
 
-Criteria that weigh fit against the number of parameters; smaller is better.
-
-With ℓ the log-likelihood per row, k parameters of which e are loadings, p items and n rows (see
+Criteria weigh fit against the number of parameters; smaller is better. With ℓ the log-likelihood
+per row, k parameters of which e are loadings, p items and n rows (see
 :mod:`dtstat.factors.robust` for how many rows count):
 
     aic  = −2nℓ + 2k                         (Akaike 1974)
     bic  = −2nℓ + k log n                    (Schwarz 1978)
     ebic = −2nℓ + k log n + 2 e log p        (Chen & Chen 2008, γ = 1)
 
-The last term of ebic pays for having searched: every loading was picked among p items.
+The last term of ebic pays for having searched: every loading was picked among p items. Criteria
+that hold out rows score structures on rows they have not seen: one split, or cross-validation.
 
 References
 ----------
@@ -17,8 +17,6 @@ Akaike, H. (1974). A new look at the statistical model identification. IEEE Tran
 Automatic Control 19, 716–723. Chen, J. & Chen, Z. (2008). Extended Bayesian information criteria
 for model selection with large model spaces. Biometrika 95, 759–771. Schwarz, G. (1978). Estimating
 the dimension of a model. Annals of Statistics 6, 461–464.
-
-Scores on rows that a model has not seen: one split, or cross-validation.
 """
 
 from __future__ import annotations

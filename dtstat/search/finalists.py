@@ -1,9 +1,8 @@
 """The best few structures of a search, fitted with curves and compared by their likelihoods.
 
 Copula models cost milliseconds and say which structures are worth the second that curves cost. All
-finalists are fitted with the same random numbers, so that chance favours none of them.
-
-Structures with curves as lines of a checkpoint.
+finalists are fitted with the same random numbers, so that chance favors none of them. A
+checkpoint keeps each when it is fitted.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def assess(evaluator: Evaluator, proposal: Proposal, rules: Rules) -> Outcome:
     return Outcome(fitted, float(n))
 
 
-def nothing(p: int) -> Proposal:
+def no_factors(p: int) -> Proposal:
     """No factor at all: the answer when items are independent."""
     return Proposal(np.zeros((p, 0), dtype=bool), "no factor")
 
@@ -137,7 +137,7 @@ def settle(
         if worth >= enough * n:
             return Outcome(best, min(worth, n), evaluator.hopeless)
         # That no factor model fits exactly is no argument for independence.
-        evaluator.reject(evaluator.fit(nothing(evaluator.n_items)))
+        evaluator.reject(evaluator.fit(no_factors(evaluator.n_items)))
         n = worth
 
 
@@ -145,7 +145,7 @@ def _completed(
     evaluator: Evaluator, cores: Iterable[tuple[BoolArray, str]], rules: Rules, n: float
 ) -> list[Proposal]:
     """Complete all sets of cliques; distinct structures, the one without factors first."""
-    proposals = [nothing(evaluator.n_items)]
+    proposals = [no_factors(evaluator.n_items)]
     proposals += [complete(evaluator, core, rules, n, origin) for core, origin in cores]
     return list({proposal.key: proposal for proposal in reversed(proposals)}.values())[::-1]
 

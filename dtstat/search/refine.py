@@ -1,45 +1,30 @@
-"""Local search around the best structures: loadings added and dropped one at a time.
+"""Structures made better step by step: loadings added and dropped, factors turned and merged.
 
 Cliques find an item with two parents only if it depends on all children of both by more than the
-threshold. Here the fitted model itself says which loading it lacks
-(:mod:`dtstat.search.refine`). A loading is added only if the criterion falls
-*and* it turns out salient in size: with thousands of rows tiny cross-loadings are significant
-everywhere.
+threshold. Here the fitted model itself says which loading it lacks:
 
-Loadings that items gain and lose, and factors that become simpler, by the criterion.
+- :func:`refine` adds and drops one loading at a time, around the best structures of a search;
+- :func:`settle_loadings` lets all items gain and lose loadings at once, where structures have
+  hundreds of them, and :func:`simplify` turns, leaves out and merges factors;
+- :func:`merge_while_better` joins factors that the criterion does not keep apart.
 
-Where structures have hundreds of loadings, single steps as in :mod:`dtstat.search.refine` take
-too long. Here every fit says of all items at once what they lack and what they do not need.
+**Missing loadings** (score test). With P = Σ⁻¹, E = R − Σ and B = PΛΦ, the log-likelihood per row
+rises along λ_ik by g_ik = (P E B)_ik, and the loadings of item i have the information
+I = P_ii ΦΛᵀB + b_i b_iᵀ. At the maximum g is zero for the parents S of the item, which give way to
+a new one, so that the expected gain, twice the log-likelihood, is (Sörbom 1989)
 
-Joining factors that the criterion does not keep apart.
+    n g_ik² / (I_kk − I_kS I_SS⁻¹ I_Sk).
 
-Which loadings a fitted model lacks, by the score test.
-
-With P = Σ⁻¹, E = R − Σ and B = PΛΦ, the log-likelihood per row rises along λ_ik by
-
-    g_ik = (P E B)_ik,
-
-and the loadings of item i have the information I = P_ii ΦΛᵀB + b_i b_iᵀ. At the maximum g is zero
-for the parents S of the item, which give way to a new one:
-
-    n g_ik² / (I_kk − I_kS I_SS⁻¹ I_Sk)
-
-is the gain that is to be expected, twice the log-likelihood (Sörbom 1989).
+**Turned factors**. Put η_j − c η_k in place of η_j. The covariances of the items are the same if
+every item of j has the loading λ_ik + c λ_ij on k in place of λ_ik: items of j alone come to load
+on k, in proportion to their loadings on j, and items with λ_ik = −c λ_ij no longer do. So zeros
+that a factor model has by nature can be hidden behind others, until the factor is turned back.
+Turning saves Σ_i [π 1(λ_ik ≠ 0) − min(π, n (λ_ik + c λ_ij)² / θ_i)] over the items i of j, if a
+loading costs π and leaving one out costs n λ² / θ.
 
 References
 ----------
 Sörbom, D. (1989). Model modification. Psychometrika 54, 371–384.
-
-Factors turned toward others: the same model, written with fewer loadings.
-
-Put η_j − c η_k in place of η_j. The covariances of the items are the same if every item of j has
-the loading λ_ik + c λ_ij on k in place of λ_ik: items of j alone come to load on k, in proportion
-to their loadings on j, and items with λ_ik = −c λ_ij no longer do. So zeros that a factor model
-has by nature can be hidden behind others, until the factor is turned back. Turning saves
-
-    Σ_i [ π 1(λ_ik ≠ 0) − min(π, n (λ_ik + c λ_ij)² / θ_i) ]   over the items i of j,
-
-if a loading costs π and leaving one out costs n λ² / θ.
 """
 
 from __future__ import annotations
@@ -66,6 +51,12 @@ from dtstat.search.evaluate import (
 _STARTS = 3  # structures to start from, the best
 _ORIGIN = "refined"
 _TRIES = 5  # loadings tried at each step, the most promising
+SEQUENTIAL = "sequential"  # origin of what is fitted here
+_MOST_ROUNDS = 12  # they settle in two or three, rarely more
+_MOST_ALONE = 5  # factors that are left out one at a time
+Pair = tuple[int, int]
+_NOTHING = 1e-9  # share of the information about a loading that its item's parents leave
+_FEWEST = 2  # items of j that load on k, from which a turn can save any
 
 
 def refine(
@@ -146,17 +137,12 @@ def _new_are_salient(one: Fitted, before: Fitted) -> bool:
     return bool((np.abs(one.estimate.loadings[new]) >= SALIENT).all())
 
 
-SWEPT = "sequential"  # origin of what is fitted here
-_MOST_SWEEPS = 12  # they settle in two or three, rarely more
-_MOST_ALONE = 5  # factors that are left out one at a time
-
-
-def simplified(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fitted:
+def simplify(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fitted:
     """Turn, leave out and merge factors while the criterion falls."""
     while True:
         before = current
         for support in _simpler(before, rules, n):
-            found = swept(evaluator, support, rules, n)
+            found = settle_loadings(evaluator, support, rules, n)
             if found.cost(rules.criterion, n) < current.cost(rules.criterion, n):
                 current = found
                 break
@@ -170,16 +156,16 @@ def _simpler(fitted: Fitted, rules: Rules, n: float) -> Iterator[BoolArray]:
     if not fitted.n_factors:
         return
     support, estimate = fitted.proposal.support, fitted.estimate
-    after = turned(estimate, support, n, price_of_edge(rules.criterion, len(support), n))
+    after = turn_factors(estimate, support, n, price_of_edge(rules.criterion, len(support), n))
     if after is not None:
         yield after
-    few = main_of_few(fitted, rules.min_children)
+    few = minor_factors(fitted, rules.min_children)
     together = [few] if len(few) > 1 else []
     for some in [*together, *few[:_MOST_ALONE, None]]:
         yield np.delete(support, some, axis=1)
 
 
-def main_of_few(fitted: Fitted, min_children: int) -> IntArray:
+def minor_factors(fitted: Fitted, min_children: int) -> IntArray:
     """Return the factors on which fewer items than a factor must have load most."""
     support = fitted.proposal.support
     main = _main_factor(fitted.estimate)[support.any(axis=1)]
@@ -192,32 +178,32 @@ def _main_factor(estimate: FactorEstimate) -> IntArray:
     return main
 
 
-def swept(evaluator: Evaluator, support: BoolArray, rules: Rules, n: float) -> Fitted:
+def settle_loadings(evaluator: Evaluator, support: BoolArray, rules: Rules, n: float) -> Fitted:
     """Let items gain and lose loadings until none does; factors left too small are dropped.
 
     What was lost is not gained again.
     """
     price = price_of_edge(rules.criterion, evaluator.n_items, n)
     lost = np.zeros_like(support)
-    for _ in range(_MOST_SWEEPS):
+    for _ in range(_MOST_ROUNDS):
         support, first = np.unique(support, axis=1, return_index=True)
         large = support.sum(axis=0) >= rules.min_children
         support, lost = support[:, large], lost[:, first[large]]
-        fitted = evaluator.fit(Proposal(support, SWEPT))
+        fitted = evaluator.fit(Proposal(support, SEQUENTIAL))
         if not fitted.n_factors:
             break
         if not np.array_equal(fitted.proposal.support, support):  # known in another order
             support = fitted.proposal.support
             lost = np.zeros_like(support)
-        lost |= support & ~_paid(fitted.estimate, n, price)
-        changed = (support | lacking(evaluator.R, fitted, n, price)) & ~lost
+        lost |= support & ~_earns_its_price(fitted.estimate, n, price)
+        changed = (support | find_missing_loadings(evaluator.R, fitted, n, price)) & ~lost
         if (changed == support).all():
             break
         support = changed
     return fitted
 
 
-def _paid(estimate: FactorEstimate, n: float, price: float) -> BoolArray:
+def _earns_its_price(estimate: FactorEstimate, n: float, price: float) -> BoolArray:
     """(p, d) loadings whose loss would cost more than their price: n log(1 + λ² / θ).
 
     Those that are not salient are lost too, unless they are the largest of their items.
@@ -228,7 +214,7 @@ def _paid(estimate: FactorEstimate, n: float, price: float) -> BoolArray:
     return paid
 
 
-def lacking(R: FloatArray, fitted: Fitted, n: float, price: float) -> BoolArray:
+def find_missing_loadings(R: FloatArray, fitted: Fitted, n: float, price: float) -> BoolArray:
     """(p, d) loadings that items lack, where they pay.
 
     Each item gains the loading it lacks most; of the items of a factor that lack the same one only
@@ -244,9 +230,6 @@ def lacking(R: FloatArray, fitted: Fitted, n: float, price: float) -> BoolArray:
     gained = np.zeros_like(support)
     gained[first, most[first]] = True
     return gained
-
-
-Pair = tuple[int, int]
 
 
 def merge_while_better(evaluator: Evaluator, current: Fitted, criterion: str, n: float) -> Fitted:
@@ -318,11 +301,6 @@ def _joined(proposal: Proposal, pairs: list[Pair]) -> Proposal:
     return Proposal(kept, "merged")
 
 
-_NOTHING = (
-    1e-9  # relative information about a loading that the parents of the item leave nothing of
-)
-
-
 def expected_gains(R: FloatArray, estimate: FactorEstimate, support: BoolArray) -> FloatArray:
     """(p, d) expected gains per row; zero where there is a loading.
 
@@ -372,10 +350,7 @@ def _score(
     return by_P(EB), B, P_ii, Phi @ (L.T @ B)
 
 
-_FEWEST = 2  # items of j that load on k, from which a turn can save any
-
-
-def turned(
+def turn_factors(
     estimate: FactorEstimate, support: BoolArray, n: float, price: float
 ) -> BoolArray | None:
     """(p, d) support with all factors turned for which that saves loadings; None if for none.

@@ -3,8 +3,8 @@
 A factor whose items all have a second parent may show no clique of its own until the second parents
 are explained. Each round reads cliques off the dependence that the factors so far do not explain
 and adds them; then all factors are fitted jointly, and items gain and lose single loadings by the
-criterion. This is a heuristic: other structures may have the same correlations
-(:mod:`dtstat.search.sequential` has examples), and no theorem says when it is right.
+criterion. This is a heuristic: other structures may have the same correlations (examples below),
+and no theorem says when it is right.
 
 In real surveys no structure fits exactly, and rounds would explain misfit by ever more factors.
 So the answer of the plain search stands unless there is
@@ -15,8 +15,6 @@ So the answer of the plain search stands unless there is
 
 The two rules were set with keyed surveys in view, several others having let cross-loadings in that
 no key has. That they leave all of these surveys alone is therefore no test of them.
-
-Cliques that show only when other factors are explained: a heuristic, round by round.
 
 Condition 1 of the paper asks that every factor have a child of its own. Where a factor has none,
 its items may still be found, because given the factors E already found, items follow the factor
@@ -58,8 +56,14 @@ from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
 from dtstat.factors.copula import FactorEstimate
 from dtstat.search.evaluate import Evaluator, Fitted, Outcome, Proposal, Rules, price_of_edge
-from dtstat.search.proposals import complete, nothing, search_barcode, settle
-from dtstat.search.refine import SWEPT, lacking, main_of_few, simplified, swept
+from dtstat.search.proposals import complete, no_factors, search_barcode, settle
+from dtstat.search.refine import (
+    SEQUENTIAL,
+    find_missing_loadings,
+    minor_factors,
+    settle_loadings,
+    simplify,
+)
 from dtstat.structure.barcode import Barcode, barcode
 
 CLEARLY_LOWER = 10.0  # in the criterion, for an answer other than that of the plain search
@@ -94,16 +98,16 @@ def search_sequential(
     trial = evaluator.afresh()
 
     def improve(n: float) -> None:
-        best = trial.fit(nothing(trial.n_items))
+        best = trial.fit(no_factors(trial.n_items))
         rounds = _explained_exactly(trial, bars, rules, n)
         best = _while_better(track(rounds, progress, "rounds"), best, rules.criterion, n)
         best = _completed_jointly(trial, best, bars.item_names, rules, n)
-        trial.fit(complete(trial, best.proposal.support, rules, n, SWEPT))
+        trial.fit(complete(trial, best.proposal.support, rules, n, SEQUENTIAL))
 
     found = settle(trial, rules, improve, _ABOUT_THE_SAME)
     if not _convincing(trial, found.best, plain, rules.criterion):
         return plain
-    best = evaluator.fit(Proposal(found.best.proposal.support, SWEPT))
+    best = evaluator.fit(Proposal(found.best.proposal.support, SEQUENTIAL))
     return Outcome(best, max(found.n_effective, plain.n_effective), plain.passed_over)
 
 
@@ -115,13 +119,13 @@ def _leaves_something(
     One with factors that are the main one of few items may explain everything, in too many parts.
     The price of a loading is for one among p items; here all d factors are looked at as well.
     """
-    if not fitted.n_factors or len(main_of_few(fitted, rules.min_children)):
+    if not fitted.n_factors or len(minor_factors(fitted, rules.min_children)):
         return True
     price = price_of_edge(rules.criterion, evaluator.n_items, n) + 2 * math.log(fitted.n_factors)
-    if lacking(evaluator.R, fitted, n, price).any():
+    if find_missing_loadings(evaluator.R, fitted, n, price).any():
         return True
-    left = _bars(_left(evaluator.R, fitted.estimate), names, rules)
-    return len(_taken(left, fitted.n_factors, n)) > 0
+    left = _barcode_of(_unexplained(evaluator.R, fitted.estimate), names, rules)
+    return len(_new_cliques(left, fitted.n_factors, n)) > 0
 
 
 def _convincing(evaluator: Evaluator, found: Fitted, plain: Outcome, criterion: str) -> bool:
@@ -143,11 +147,11 @@ def _explained_exactly(
     """
     M = evaluator.R
     cliques = np.zeros((evaluator.n_items, 0), dtype=bool)
-    while len(taken := _taken(bars, cliques.shape[1], n)):
+    while len(taken := _new_cliques(bars, cliques.shape[1], n)):
         cliques = np.unique(np.hstack([cliques, bars.members[taken].T]), axis=1)
-        yield swept(evaluator, cliques, rules, n)
-        M = conditioned(M, bars, taken)
-        bars = _bars(M, bars.item_names, rules)
+        yield settle_loadings(evaluator, cliques, rules, n)
+        M = condition_on(M, bars, taken)
+        bars = _barcode_of(M, bars.item_names, rules)
 
 
 def _explained_jointly(
@@ -155,12 +159,12 @@ def _explained_jointly(
 ) -> Iterator[Fitted]:
     """Go round by round, each explaining factors by the joint estimate, which has less noise."""
     while True:
-        bars = _bars(_left(evaluator.R, found.estimate), names, rules)
-        taken = _taken(bars, found.n_factors, n)
+        bars = _barcode_of(_unexplained(evaluator.R, found.estimate), names, rules)
+        taken = _new_cliques(bars, found.n_factors, n)
         if not len(taken):
             return
         support = np.unique(np.hstack([found.proposal.support, bars.members[taken].T]), axis=1)
-        found = swept(evaluator, support, rules, n)
+        found = settle_loadings(evaluator, support, rules, n)
         yield found
 
 
@@ -168,10 +172,10 @@ def _completed_jointly(
     evaluator: Evaluator, start: Fitted, names: tuple[str, ...], rules: Rules, n: float
 ) -> Fitted:
     """Simplify, explain the rest by joint estimates, and simplify again."""
-    best = simplified(evaluator, start, rules, n)
+    best = simplify(evaluator, start, rules, n)
     rounds = _explained_jointly(evaluator, best, names, rules, n)
     best = _while_better(rounds, best, rules.criterion, n)
-    return simplified(evaluator, best, rules, n)
+    return simplify(evaluator, best, rules, n)
 
 
 def _while_better(rounds: Iterator[Fitted], best: Fitted, criterion: str, n: float) -> Fitted:
@@ -183,18 +187,18 @@ def _while_better(rounds: Iterator[Fitted], best: Fitted, criterion: str, n: flo
     return best
 
 
-def _taken(bars: Barcode, d: int, n: float) -> IntArray:
+def _new_cliques(bars: Barcode, d: int, n: float) -> IntArray:
     """Cliques to take for factors when ``d`` are explained, each at the price of a row."""
-    return plainest_cliques(bars, chance_floor(max(n - d, 2.0), len(bars.item_names)))
+    return choose_plain_cliques(bars, chance_floor(max(n - d, 2.0), len(bars.item_names)))
 
 
-def _left(R: FloatArray, estimate: FactorEstimate) -> FloatArray:
+def _unexplained(R: FloatArray, estimate: FactorEstimate) -> FloatArray:
     """Covariances that a joint estimate leaves."""
     left: FloatArray = R - estimate.loadings @ estimate.factor_correlations @ estimate.loadings.T
     return left
 
 
-def _bars(M: FloatArray, names: tuple[str, ...], rules: Rules) -> Barcode:
+def _barcode_of(M: FloatArray, names: tuple[str, ...], rules: Rules) -> Barcode:
     """Barcode of covariances, as correlations."""
     sd = np.sqrt(np.maximum(np.diag(M), _LEAST_VARIANCE))
     return barcode(np.clip(M / np.outer(sd, sd), -1.0, 1.0), names, rules.min_children)
@@ -210,7 +214,7 @@ _LEAST, _TINY = 0.05, 1e-3  # share of a variance; covariance to divide by
 _MOSTLY_NEW = 2 / 3  # share of items not taken in this round from which a clique is another factor
 
 
-def plainest_cliques(barcode: Barcode, floor: float) -> IntArray:
+def choose_plain_cliques(barcode: Barcode, floor: float) -> IntArray:
     """Positions of the bars to take for factors in one round.
 
     A clique weighs w = persistence · (size − 1): how far it stands out, in how many ties of each of
@@ -242,7 +246,7 @@ def plainest_cliques(barcode: Barcode, floor: float) -> IntArray:
     return np.array(taken, dtype=np.int64)
 
 
-def conditioned(M: FloatArray, barcode: Barcode, taken: IntArray) -> FloatArray:
+def condition_on(M: FloatArray, barcode: Barcode, taken: IntArray) -> FloatArray:
     """Covariances of the items given the factors that bars stand for.
 
     M − C Φ⁻¹ Cᵀ, where the covariances C of the items with a factor, and Φ of the factors, are

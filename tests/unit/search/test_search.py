@@ -8,7 +8,7 @@ import pytest
 import dtstat as dt
 from dtstat.factors.copula import latent_correlations
 from dtstat.search.evaluate import Evaluator, Rules, least_loading
-from dtstat.search.proposals import complete, nothing, search_barcode, search_threshold
+from dtstat.search.proposals import complete, no_factors, search_barcode, search_threshold
 from dtstat.structure.barcode import barcode
 from dtstat.structure.path import candidates
 from dtstat.structure.structure import Structure
@@ -161,7 +161,7 @@ def test_without_cliques_there_is_no_factor(which):
 
 
 def test_nothing():
-    proposal = nothing(4)
+    proposal = no_factors(4)
     assert proposal.support.shape == (4, 0)
     assert proposal.support.dtype == bool
 

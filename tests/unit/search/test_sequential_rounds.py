@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.search.sequential import conditioned, plainest_cliques
+from dtstat.search.sequential import choose_plain_cliques, condition_on
 from dtstat.structure.barcode import Barcode, ItemSets
 from dtstat.structure.structure import Structure
 
@@ -93,27 +93,27 @@ def test_half_the_largest_weight_is_taken_the_heaviest_first():
     light = (range(4, 8), 0.2, 0.29)  # .27
     three = (range(8, 11), 0.2, 0.36)  # .32
     heavy = (range(11, 16), 0.2, 0.3501)  # .6004
-    found = plainest_cliques(bars(17, light, three, four, heavy), 0.1)
+    found = choose_plain_cliques(bars(17, light, three, four, heavy), 0.1)
     assert found.tolist() == [3, 2, 1]
 
 
 def test_cliques_must_hold_above_the_floor_and_leave_an_item_out():
     everything, low = (range(8), 0.1, 0.9), (range(4), 0.0, 0.2)
     some = (range(4, 8), 0.1, 0.25)
-    assert plainest_cliques(bars(8, everything, low, some), 0.2).tolist() == [2]
-    assert plainest_cliques(bars(8, everything, low, some), 0.19).tolist() == [1, 2]
-    assert plainest_cliques(bars(8, everything), 0.0).tolist() == []
-    assert plainest_cliques(bars(8), 0.0).tolist() == []
+    assert choose_plain_cliques(bars(8, everything, low, some), 0.2).tolist() == [2]
+    assert choose_plain_cliques(bars(8, everything, low, some), 0.19).tolist() == [1, 2]
+    assert choose_plain_cliques(bars(8, everything), 0.0).tolist() == []
+    assert choose_plain_cliques(bars(8), 0.0).tolist() == []
 
 
 def test_two_thirds_of_the_items_must_be_new():
     first = (range(6), 0.1, 0.9)
     mostly_new, half_new = ({5, 6, 7}, 0.0, 0.9), ({4, 5, 8, 9}, 0.0, 0.9)
-    found = plainest_cliques(bars(13, first, half_new, mostly_new), 0.1)
+    found = choose_plain_cliques(bars(13, first, half_new, mostly_new), 0.1)
     assert found.tolist() == [0]  # both others weigh less than half
     first = (range(6), 0.1, 0.5)
-    assert plainest_cliques(bars(13, half_new, first, mostly_new), 0.1).tolist() == [0, 1, 2]
-    found = plainest_cliques(bars(13, first, ({3, 4, 5, 8, 9, 10}, 0.1, 0.49)), 0.1)
+    assert choose_plain_cliques(bars(13, half_new, first, mostly_new), 0.1).tolist() == [0, 1, 2]
+    found = choose_plain_cliques(bars(13, first, ({3, 4, 5, 8, 9, 10}, 0.1, 0.49)), 0.1)
     assert found.tolist() == [0]
 
 
@@ -162,10 +162,10 @@ def test_conditional_covariances_are_exact(seed):
     A, L, Phi, theta = random_model(seed)
     first = bars_of(A, [0, 1, 2], range(5))
     assert first.unique_members.sum(axis=1).min() >= 2
-    M = conditioned(given(L, Phi, theta, []), first, np.arange(3))
+    M = condition_on(given(L, Phi, theta, []), first, np.arange(3))
     np.testing.assert_allclose(M, given(L, Phi, theta, [0, 1, 2]), atol=ROUNDING)
     second = bars_of(A, [3, 4], [3, 4])
-    rest = conditioned(M, second, np.arange(2))
+    rest = condition_on(M, second, np.arange(2))
     np.testing.assert_allclose(rest, np.diag(theta), atol=ROUNDING)
 
 
@@ -173,7 +173,7 @@ def test_conditional_covariances_are_exact(seed):
 def test_only_the_factors_taken_are_explained(seed):
     A, L, Phi, theta = random_model(seed)
     first = bars_of(A, [0, 1, 2], range(5))
-    M = conditioned(given(L, Phi, theta, []), first, np.array([2, 0]))
+    M = condition_on(given(L, Phi, theta, []), first, np.array([2, 0]))
     np.testing.assert_allclose(M, given(L, Phi, theta, [0, 2]), atol=ROUNDING)
     assert np.abs(M - given(L, Phi, theta, [0, 1, 2])).max() > 0.05
 
@@ -181,4 +181,4 @@ def test_only_the_factors_taken_are_explained(seed):
 def test_a_clique_whose_items_share_nothing_explains_nothing():
     M = np.eye(4)
     barcode = bars_of(np.ones((4, 1), bool), [0], [0])
-    np.testing.assert_array_equal(conditioned(M, barcode, np.array([0])), M)
+    np.testing.assert_array_equal(condition_on(M, barcode, np.array([0])), M)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dtstat.factors.copula import FactorEstimate, fit_factors
-from dtstat.search.refine import turned
+from dtstat.search.refine import turn_factors
 
 N, PRICE = 1000, 15.0
 ROUNDING = 1e-12
@@ -44,7 +44,7 @@ def test_the_simple_structure_comes_back(seed, c):
     np.testing.assert_allclose(hidden @ Psi @ hidden.T, L @ Phi @ L.T, atol=ROUNDING)
     support = np.abs(hidden) > ROUNDING
     assert support.sum() == len(L) + (L[:, 0] > 0).sum()
-    found = turned(as_estimate(hidden, Psi), support, N, PRICE)
+    found = turn_factors(as_estimate(hidden, Psi), support, N, PRICE)
     np.testing.assert_array_equal(found, L > 0)
 
 
@@ -55,7 +55,7 @@ def test_items_with_a_second_parent_by_nature_are_told_apart(seed):
     L[0, 1] = 0.3
     hidden, Psi = behind(L, Phi, 0, 1, -0.3 / L[0, 0])
     support = np.abs(hidden) > ROUNDING
-    found = turned(as_estimate(hidden, Psi), support, N, PRICE)
+    found = turn_factors(as_estimate(hidden, Psi), support, N, PRICE)
     np.testing.assert_array_equal(found, L > 0)
 
 
@@ -70,24 +70,24 @@ def test_an_estimate_is_turned_as_the_population(seed):
     estimate = fit_factors(R, N, support)
     assert estimate.log_likelihood == pytest.approx(simple.log_likelihood, abs=0.01)
     # The maximum is a ridge: where the estimate lies on it, the zeros are one turn away.
-    assert turned(estimate, support, N, PRICE).sum() == len(L)
+    assert turn_factors(estimate, support, N, PRICE).sum() == len(L)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_simple_is_left_alone(seed):
     L, Phi = simple_model(seed)
-    assert turned(as_estimate(L, Phi), L > 0, N, PRICE) is None
+    assert turn_factors(as_estimate(L, Phi), L > 0, N, PRICE) is None
     rng = np.random.default_rng(seed)
     items = np.flatnonzero(L[:, 0])[:2]
     L[items, 1] = 0.4 * rng.choice([-1, 1]) * np.array([1, -1])  # in no proportion
-    assert turned(as_estimate(L, Phi), L != 0, N, PRICE) is None
+    assert turn_factors(as_estimate(L, Phi), L != 0, N, PRICE) is None
 
 
 def test_two_turns_that_have_nothing_in_common_are_made_at_once():
     L, Phi = simple_model(3, d=5)
     hidden, Psi = behind(*behind(L, Phi, 0, 1, 0.5), 2, 3, 0.6)
     support = np.abs(hidden) > ROUNDING
-    found = turned(as_estimate(hidden, Psi), support, N, PRICE)
+    found = turn_factors(as_estimate(hidden, Psi), support, N, PRICE)
     np.testing.assert_array_equal(found, L > 0)
 
 
@@ -96,9 +96,9 @@ def test_turning_must_save_more_than_it_costs():
     L = np.zeros((8, 2))
     L[:4, 0] = L[4:, 1] = 0.6
     L[:2, 1] = 0.3
-    assert turned(as_estimate(L, np.eye(2)), L > 0, N, PRICE) is None
+    assert turn_factors(as_estimate(L, np.eye(2)), L > 0, N, PRICE) is None
     L[2, 1] = 0.3
-    found = turned(as_estimate(L, np.eye(2)), L > 0, N, PRICE)
+    found = turn_factors(as_estimate(L, np.eye(2)), L > 0, N, PRICE)
     np.testing.assert_array_equal(found[:, 1], [0, 0, 0, 1, 1, 1, 1, 1])
     np.testing.assert_array_equal(found[:, 0], L[:, 0] > 0)
 
@@ -108,5 +108,5 @@ def test_outliers_have_no_say():
     L = np.zeros((11, 2))
     L[:7, 0] = L[7:, 1] = 0.6
     L[:7, 1] = [-0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.7]
-    found = turned(as_estimate(L, np.eye(2)), L != 0, N, PRICE)
+    found = turn_factors(as_estimate(L, np.eye(2)), L != 0, N, PRICE)
     np.testing.assert_array_equal(found[:, 1], [1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1])

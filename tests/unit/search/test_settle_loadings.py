@@ -7,7 +7,7 @@ import pytest
 
 import dtstat as dt
 from dtstat.search.evaluate import Evaluator, Proposal, Rules, price_of_edge
-from dtstat.search.refine import expected_gains, lacking, simplified, swept
+from dtstat.search.refine import expected_gains, find_missing_loadings, settle_loadings, simplify
 
 N = 1000
 RULES = Rules("ebic", min_children=3, attach=True, approximate=False)
@@ -64,16 +64,16 @@ def test_lacking_is_the_first_of_each_group(seed):
     A[0, 1] = True
     R = population(A, seed=seed, size=(0.5, 0.6))
     fitted = Evaluator(R, N).fit(Proposal(SIMPLE, ""))
-    found = lacking(R, fitted, N, PRICE)
+    found = find_missing_loadings(R, fitted, N, PRICE)
     np.testing.assert_array_equal(found, plain_lacking(R, fitted, N, PRICE))
     assert found.any()
     assert not (found & SIMPLE).any()
-    assert not lacking(R, fitted, N, math.inf).any()
+    assert not find_missing_loadings(R, fitted, N, math.inf).any()
 
 
 def test_the_truth_lacks_nothing():
     R = population(CROSSED)
-    assert not lacking(R, Evaluator(R, N).fit(Proposal(CROSSED, "")), N, PRICE).any()
+    assert not find_missing_loadings(R, Evaluator(R, N).fit(Proposal(CROSSED, "")), N, PRICE).any()
 
 
 # sweeps
@@ -84,7 +84,7 @@ def test_the_truth_lacks_nothing():
 def test_sweeps_add_what_is_lacking_and_drop_what_is_none(seed, truth):
     R = population(truth, seed=seed)
     for start in (SIMPLE, with_cross((1, 2), (9, 0)), truth):
-        assert swept(Evaluator(R, N), start, RULES, N).proposal.key == key(truth)
+        assert settle_loadings(Evaluator(R, N), start, RULES, N).proposal.key == key(truth)
 
 
 def test_sweeps_drop_copies_and_small_factors():
@@ -92,11 +92,11 @@ def test_sweeps_drop_copies_and_small_factors():
     small = np.zeros((15, 1), dtype=bool)
     small[:2] = True
     start = np.hstack([SIMPLE, small, SIMPLE[:, :1]])
-    assert swept(Evaluator(R, N), start, RULES, N).proposal.key == key(SIMPLE)
+    assert settle_loadings(Evaluator(R, N), start, RULES, N).proposal.key == key(SIMPLE)
 
 
 def test_sweeps_of_independent_items_end_without_factors():
-    fitted = swept(Evaluator(np.eye(15), N), SIMPLE, RULES, N)
+    fitted = settle_loadings(Evaluator(np.eye(15), N), SIMPLE, RULES, N)
     assert fitted.n_factors == 0
 
 
@@ -104,7 +104,7 @@ def test_sweeps_know_a_structure_in_another_order():
     truth = with_cross((0, 1))
     evaluator = Evaluator(population(truth), N)
     for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
-        assert swept(evaluator, SIMPLE[:, order], RULES, N).proposal.key == key(truth)
+        assert settle_loadings(evaluator, SIMPLE[:, order], RULES, N).proposal.key == key(truth)
 
 
 def test_loadings_that_are_not_salient_are_lost():
@@ -115,7 +115,7 @@ def test_loadings_that_are_not_salient_are_lost():
     R = L @ L.T
     np.fill_diagonal(R, 1)
     n = 100_000
-    fitted = swept(Evaluator(R, n), with_cross((0, 1)), RULES, float(n))
+    fitted = settle_loadings(Evaluator(R, n), with_cross((0, 1)), RULES, float(n))
     assert fitted.proposal.key == key(SIMPLE)
 
 
@@ -125,7 +125,7 @@ def test_loadings_that_are_not_salient_are_lost():
 def simple(A, R, n=N):
     evaluator = Evaluator(R, n)
     start = evaluator.fit(Proposal(A, "start"))
-    return start, simplified(evaluator, start, RULES, float(n))
+    return start, simplify(evaluator, start, RULES, float(n))
 
 
 def test_a_factor_that_is_turned_is_turned_back():
