@@ -1,6 +1,6 @@
 """Nonlinear factor models of a given structure: one call for all ways of estimating them.
 
-    spline        additive penalised splines, stochastic-approximation EM; ratings are ratings
+    spline        additive penalized splines, stochastic-approximation EM; ratings are ratings
     neural        the paper's masked network, stochastic EM; all items are normal
     variational   the same network, by an importance-weighted autoencoder
 
@@ -50,7 +50,7 @@ class Method:
 
     @property
     def takes_ratings(self) -> bool:
-        """Whether ratings are modelled as such; otherwise they count as numbers."""
+        """Whether ratings are modeled as such; otherwise they count as numbers."""
         return self.estimator not in NETWORKS
 
 
@@ -199,7 +199,7 @@ def _n_parameters(edf: FloatArray, scale: AnswerScale, support: BoolArray) -> fl
 
 
 def draw_answers(model: Model, n: int, rng: np.random.Generator) -> FloatArray:
-    """(n, p) answers of n people: standardised, and categories from 0 for ratings.
+    """(n, p) answers of n people: standardized, and categories from 0 for ratings.
 
     A rating is the number of thresholds that the response behind it exceeds.
     """

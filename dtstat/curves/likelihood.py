@@ -185,11 +185,11 @@ def _reciprocal(
     return _inverse_of(LogLikelihood(both, (one.variances + two.variances) / 4))
 
 
-def _log_normal(Z: FloatArray, learnt: FloatArray) -> FloatArray:
+def _log_normal(Z: FloatArray, learned: FloatArray) -> FloatArray:
     """(m, n) log density at Z of normal densities with the moments of other draws, row by row."""
-    mean = learnt.mean(axis=0)
-    centred = learnt - mean
-    S = np.einsum("mnj,mnk->njk", centred, centred) / (len(learnt) - 1)
+    mean = learned.mean(axis=0)
+    centered = learned - mean
+    S = np.einsum("mnj,mnk->njk", centered, centered) / (len(learned) - 1)
     root = np.linalg.cholesky(S + 1e-10 * np.eye(S.shape[1]))
     u = np.linalg.solve(root[None], (Z - mean)[..., None])[..., 0]
     log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)

@@ -205,5 +205,5 @@ def burn_in(
 
 
 def frozen(state: State, acceptance: float) -> bool:
-    """Whether chains have stopped travelling: hardly any step is accepted, or steps are tiny."""
+    """Whether chains have stopped traveling: hardly any step is accepted, or steps are tiny."""
     return acceptance < _LEAST_ACCEPTANCE or state.step_size < _LEAST_STEP

@@ -1,4 +1,4 @@
-"""The masked network that is trained, and the optimiser that trains it.
+"""The masked network that is trained, and the optimizer that trains it.
 
 Three hidden layers of width 100 with tanh, p outputs; output i is read from the pass whose input
 is z ∘ a_i, a_i row i of the support (the paper, appendix C.1). Equal masks share a pass.

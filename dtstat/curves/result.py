@@ -156,7 +156,7 @@ class NonlinearFit:
         return answers_log_likelihood(self.model, self.scale, X, rng)
 
 
-def summarise(
+def summarize(
     estimate: NonlinearEstimate,
     X: FloatArray,
     log_likelihood: float,
@@ -381,8 +381,8 @@ def curve_panels(
     banded = bool(curves["lower"].notna().any())
     for panel, (item, own) in zip(axes, panels.items(), strict=True):
         for place, factor in enumerate(own):
-            colour = canvas.CYCLE[factors.index(factor) % len(canvas.CYCLE)]
-            _curve(panel, by_edge[item, factor], colour, _STYLES[place % len(_STYLES)])
+            color = canvas.CYCLE[factors.index(factor) % len(canvas.CYCLE)]
+            _curve(panel, by_edge[item, factor], color, _STYLES[place % len(_STYLES)])
         canvas.bare(panel)
         panel.set_title(_title(item, own, _LETTERS[columns]), fontsize=canvas.SMALL, loc="left")
         panel.set_xticks([-2, 0, 2])
@@ -397,12 +397,12 @@ def curve_panels(
     return figure
 
 
-def _curve(ax: Axes, curve: pd.DataFrame, colour: str, line: str) -> None:
+def _curve(ax: Axes, curve: pd.DataFrame, color: str, line: str) -> None:
     z = curve["z"].to_numpy(dtype=float)
     if curve["lower"].notna().any():
         low, high = (curve[end].to_numpy(dtype=float) for end in ("lower", "upper"))
-        ax.fill_between(z, low, high, color=colour, alpha=0.25, linewidth=0)
-    ax.plot(z, curve["value"].to_numpy(dtype=float), color=colour, linestyle=line, linewidth=1.6)
+        ax.fill_between(z, low, high, color=color, alpha=0.25, linewidth=0)
+    ax.plot(z, curve["value"].to_numpy(dtype=float), color=color, linestyle=line, linewidth=1.6)
 
 
 def _title(item: str, factors: list[str], most: int) -> str:

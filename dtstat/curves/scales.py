@@ -1,6 +1,6 @@
 """Between the answers people gave and the numbers a nonlinear model is fitted to.
 
-Continuous items are standardised, or known by their normal scores (which of them:
+Continuous items are standardized, or known by their normal scores (which of them:
 :mod:`dtstat.curves.scales`). Ratings become categories 0, 1, ...; a rating that
 the scale has not seen counts as the nearest one it has.
 
@@ -14,7 +14,7 @@ the copula model and f a smooth curve through the item,
 
     ℓ = −½ log Var(h(x) − f(z)) + mean of log h'(x)    nats per answer,
 
-where h standardises, or gives the normal scores (less one nat for each knot of these). Normal
+where h standardizes, or gives the normal scores (less one nat for each knot of these). Normal
 scores are taken if they gain more than .15. To gain less it is enough that z is known with an
 error only: of z² + noise about .1, though curves of the units are far more likely once the factors
 are known through them; of exp(σ y), y normal, σ = .2 .04, σ = .4 .15, σ = .5 .23, σ = 1 .9. Up to
@@ -116,7 +116,7 @@ class AnswerScale:
         return density
 
     def encode(self, X: FloatArray) -> FloatArray:
-        """(n, p) standardised answers, normal scores and categories; NaN stays NaN."""
+        """(n, p) standardized answers, normal scores and categories; NaN stays NaN."""
         coded = np.ascontiguousarray((X - self.mean) / self.sd)  # kernels read row by row
         for i, levels in enumerate(self.levels):
             if len(levels):
@@ -169,7 +169,7 @@ def gains_by_scores(
         (n, p) normal scores of the answers, from which factors are estimated.
     """
     Z, _ = factor_scores(start, normal_scores)
-    designs = [bspline.design(z) for z in _standardised(Z).T]
+    designs = [bspline.design(z) for z in _standardized(Z).T]
     gains = np.full(X.shape[1], -np.inf)
     for i, parents in enumerate(map(np.flatnonzero, support)):
         seen = ~np.isnan(X[:, i])
@@ -198,7 +198,7 @@ def _gain(x: FloatArray, B: FloatArray) -> float:
 
 
 def _left(y: FloatArray, B: FloatArray) -> float:
-    """Variance about a penalised curve."""
+    """Variance about a penalized curve."""
     curves = (B.shape[1] - 1) // bspline.K
     A = B.T @ B
     A[1:, 1:] += _SMOOTHING * np.kron(np.eye(curves), bspline.penalty())
@@ -207,7 +207,7 @@ def _left(y: FloatArray, B: FloatArray) -> float:
     return float(np.mean(residual**2))
 
 
-def _standardised(Z: FloatArray) -> FloatArray:
+def _standardized(Z: FloatArray) -> FloatArray:
     standard: FloatArray = np.nan_to_num((Z - np.nanmean(Z, axis=0)) / np.nanstd(Z, axis=0))
     return standard
 

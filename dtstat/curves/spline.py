@@ -1,4 +1,4 @@
-"""Nonlinear item responses by penalised splines and stochastic-approximation EM.
+"""Nonlinear item responses by penalized splines and stochastic-approximation EM.
 
 E-step: some MALA moves of every person's factors (:mod:`dtstat.curves.mala`). M-step,
 for each item: with B the splines at the drawn factors and y the answer (for a rating the mean of
@@ -47,7 +47,7 @@ from dtstat.curves.response_model import ResponseModel, correlations
 STEPS = 50
 _MOVES = 5  # of MALA between two M-steps, one of them short
 _SETTLING = 20  # steps with γ = 1
-_PHI_FROM = 10  # step at which Φ begins to move: curves must have learnt something
+_PHI_FROM = 10  # step at which Φ begins to move: curves must have learned something
 _LEAST_NOISE = 1e-3  # of an item's variance
 _RIDGE = 1e-6  # relative; constants of several parents of an item are one
 _SMOOTHING = (1e-3, 1e7)
@@ -103,7 +103,7 @@ def fit_spline(
     Parameters
     ----------
     X
-        (n, p) standardised answers, or categories 0, 1, ... of ratings; NaN if missing.
+        (n, p) standardized answers, or categories 0, 1, ... of ratings; NaN if missing.
     support
         (p, d) the structure; every factor has items.
     Z, Phi
@@ -151,7 +151,7 @@ def _run(
     progress: Progress,
 ) -> SplineEstimate | None:
     """Run all steps; None if the sampler freezes."""
-    fit, Z = _Fit(X, model), _standardised(Z)
+    fit, Z = _Fit(X, model), _standardized(Z)
     fit.m_step(Z, 1.0, moves_phi=False)
     C = posterior_covariance(fit.model, Z, X)
     state = mala.init(fit.target, Z, 1.0, C)
@@ -166,7 +166,7 @@ def _run(
             state, info = mala.step(rng, fit.target, state)
             state = mala.adapt(state, info, 1.0 / (1 + t) ** 0.5)
             acceptance = info.acceptance
-        state = replace(state, z=_standardised(state.z))
+        state = replace(state, z=_standardized(state.z))
         if t >= _PHI_FROM and mala.frozen(state, acceptance):
             return None
         fit.m_step(state.z, gamma, moves_phi=t >= _PHI_FROM)
@@ -289,11 +289,11 @@ class _Fit:
         return correlations(self.moments)
 
 
-def _standardised(Z: FloatArray) -> FloatArray:
+def _standardized(Z: FloatArray) -> FloatArray:
     """Draws with mean 0 and variance 1 of every factor.
 
     Parameter expansion (Liu, Rubin & Wu 1998): in a larger model with free means and variances of
-    the factors EM does not creep along them; curves of the standardised factors are its solution.
+    the factors EM does not creep along them; curves of the standardized factors are its solution.
     """
     standard: FloatArray = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     return standard

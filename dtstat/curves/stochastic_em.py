@@ -90,7 +90,7 @@ class Schedule:
     interpolated
         Whether training reads outputs with one parent off a table.
     decay
-        Precision of a normal prior of the weights, which keeps few answers from being learnt by
+        Precision of a normal prior of the weights, which keeps few answers from being learned by
         heart; 0: none.
     """
 
@@ -150,13 +150,13 @@ FAST = Schedule(
 
 
 _PATIENCE = 5  # frozen iterations in a row
-_PILOT = 500  # rows that the preconditioner is learnt from
+_PILOT = 500  # rows that the preconditioner is learned from
 _LAST_MOVES, _BETWEEN = 20, 4  # of MALA at the averaged parameters; Ω is from every fourth
 _START_NOISE = 0.5
 
 
 class _Frozen(Exception):
-    """The sampler has stopped travelling."""
+    """The sampler has stopped traveling."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +186,7 @@ def fit_network(
     Parameters
     ----------
     X
-        (n, p) standardised answers; NaN if missing.
+        (n, p) standardized answers; NaN if missing.
     support
         (p, d) the structure.
     Z, Phi

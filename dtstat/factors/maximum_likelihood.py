@@ -244,7 +244,7 @@ class Summit:
     reach: float | None = None
 
 
-def maximise(
+def maximize(
     likelihood: FactorLikelihood, least_gain: float, most: int, enough: float = -np.inf
 ) -> Summit:
     """Search for the maximum: accelerated EM, then quasi-Newton where that creeps.
@@ -255,7 +255,7 @@ def maximise(
     Parameters
     ----------
     likelihood
-        What to maximise.
+        What to maximize.
     least_gain
         Gain per row below which a step counts as standing still.
     most

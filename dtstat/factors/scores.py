@@ -11,7 +11,7 @@ for a row with m items.
 Answers as normal scores: the margins of a Gaussian copula.
 
 Answer a of an item becomes Φ⁻¹(P(X < a) + ½ P(X = a)), with P the shares in the data the margins
-were learnt from, scaled to variance 1. Answers in between are interpolated, beyond the range the
+were learned from, scaled to variance 1. Answers in between are interpolated, beyond the range the
 nearest counts. The other way, a normal variable Y means answer k if it is between the thresholds
 Φ⁻¹(P(X < a_k)) and Φ⁻¹(P(X ≤ a_k)).
 """
@@ -49,7 +49,7 @@ def factor_scores(estimate: FactorEstimate, Z: FloatArray) -> tuple[FloatArray, 
     estimate
         The model.
     Z
-        (n, p) standardised answers or normal scores, NaN where missing.
+        (n, p) standardized answers or normal scores, NaN where missing.
     """
     scores = np.full((len(Z), estimate.loadings.shape[1]), np.nan)
     errors = np.full(scores.shape, np.nan)
@@ -101,7 +101,7 @@ def _patterns(estimate: FactorEstimate, Z: FloatArray) -> Iterator[_Pattern]:
         yield _Pattern(group.reshape(-1) == k, items, W, np.linalg.solve(K, Phi), log_det)
 
 
-_FAR = 1e3  # standard deviations within which standardising is linear
+_FAR = 1e3  # standard deviations within which standardizing is linear
 _LEAST_SD = 1e-6  # of the variable behind an answer; 0 would be a Heywood case
 _MOST_KNOTS = 257  # distinct answers kept of an item; more would store the data
 
@@ -168,8 +168,8 @@ class Marginals:
 
 def learn_marginals(X: FloatArray) -> Marginals:
     """Learn the margins of (n, p) answers, NaN for missing ones; every item must vary."""
-    learnt = [_margin(x[~np.isnan(x)]) for x in X.T]
-    answers, scores, thresholds = zip(*learnt, strict=True)
+    learned = [_margin(x[~np.isnan(x)]) for x in X.T]
+    answers, scores, thresholds = zip(*learned, strict=True)
     return Marginals(answers, scores, thresholds)
 
 
@@ -184,7 +184,7 @@ def normal_scores(X: FloatArray) -> FloatArray:
 
 
 def linear_marginals(X: FloatArray) -> Marginals:
-    """Margins that only standardise: mean 0 and variance 1."""
+    """Margins that only standardize: mean 0 and variance 1."""
     mean, sd = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     ends = np.array([-_FAR, _FAR])
     answers = tuple(m + s * ends for m, s in zip(mean, sd, strict=True))
