@@ -1,6 +1,6 @@
 """Metropolis-adjusted Langevin sampling of many chains at once.
 
-One chain a person, all with the target π_n of their own. From z, with step size ε and a common
+One chain per person, each with a target π_n of its own. From z, with step size ε and a common
 preconditioner C (the identity if isotropic),
 
     z' = z + (ε²/2) C ∇log π(z) + ε C^{1/2} ξ,    ξ ~ N(0, I),

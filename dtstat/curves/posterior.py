@@ -66,7 +66,7 @@ def posterior_draws(
     rng
         Source of randomness.
     draws
-        Number of draws, one a step of the chain.
+        Number of draws, one per step of the chain.
     start
         (n, d) values of z to start chains from; zeros if omitted.
     burn_in

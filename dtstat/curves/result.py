@@ -1,6 +1,4 @@
-"""What a fit with curves keeps of them, and what it tells.
-
-What fitted curves look like: their values, how steep they are, how far from straight.
+"""What a fit keeps of its curves: values and bands, slopes, tables and pictures.
 
 For edge (i, j), with the factors as the model says, Z ~ N(0, Φ), and g_i on the scale on which the
 item (for a rating: the response behind it; for an item known by its normal scores: these) has
@@ -15,10 +13,6 @@ References
 ----------
 Stein, C. M. (1981). Estimation of the mean of a multivariate normal distribution. Annals of
 Statistics 9, 1135–1151.
-
-Tables of fitted item responses: how steep, how far from straight, and how factors correlate.
-
-Item response curves, one panel an item.
 """
 
 from __future__ import annotations
@@ -49,12 +43,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-
-_DRAWS, _THIN, _BURN_IN = 80, 2, 40  # of the factors, for standard errors
-_SCORE_DRAWS = 400
+GRID = np.linspace(-3.0, 3.0, 61)
 CURVE_COLUMNS = ["item", "factor", "z", "value", "lower", "upper"]
 LOADING_COLUMNS = ["item", "factor", "loading", "slope", "r2_map", "r2_line", "nonlinearity"]
+_DRAWS, _THIN, _BURN_IN = 80, 2, 40  # of the factors, for standard errors
+_SCORE_DRAWS, _SHAPE_DRAWS = 400, 20_000
+_OTHERS = 200  # draws of the other factors that a curve is averaged over
 _BAND = 1.959963984540054  # 95 %
+_ROW = 1.35  # inches
+_LETTERS = {4: 18, 3: 25}  # columns → letters that a title above a panel has room for
+_STYLES = ("-", "--", "-.", ":")  # of the item's first, second, ... factor
 
 for _part in (AnswerScale, NetworkModel, NormalScores, ResponseModel):
     register(_part)
@@ -214,11 +212,6 @@ def answer_reader(model: Model, scale: AnswerScale) -> Callable[[int, FloatArray
     return read
 
 
-GRID = np.linspace(-3.0, 3.0, 61)
-_SHAPE_DRAWS = 20_000
-_OTHERS = 200  # draws of the other factors that a curve is averaged over
-
-
 @dataclass(frozen=True, eq=False)
 class Shape:
     """Slopes and shares of variance.
@@ -354,11 +347,6 @@ def _cell(value: float, error: float, j: int, k: int) -> str:
     if k >= j:
         return "1" if j == k else ""
     return f"{value:.2f}" + ("" if math.isnan(error) else f" ({error:.2f})")
-
-
-_ROW = 1.35  # inches
-_LETTERS = {4: 18, 3: 25}  # columns → letters that a title above a panel has room for
-_STYLES = ("-", "--", "-.", ":")  # of the item's first, second, ... factor
 
 
 def curve_panels(

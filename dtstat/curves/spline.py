@@ -8,7 +8,7 @@ averages
     S ← S + γ (Σ B Bᵀ − S),    t ← t + γ (Σ B y − t)
 
 (Delyon, Lavielle & Moulines 1999; γ = 1 at first, then falling) give the coefficients in closed
-form, β = (S/ω + Σ λ_j P_j)⁻¹ t/ω, with one smoothing parameter an edge by the method of Fellner
+form, β = (S/ω + Σ λ_j P_j)⁻¹ t/ω, with one smoothing parameter per edge by the method of Fellner
 and Schall (Wood & Fasiolo 2017):
 
     λ ← λ (rank P / λ − tr[(S/ω + λP)⁻¹ P]) / βᵀPβ.
@@ -132,14 +132,37 @@ def fit_spline(
     if found is not None:
         return found
     warn(f"{_FROZEN} It was started again.", EstimationWarning, stacklevel=2)
-    calmer = (Phi + np.eye(len(Phi))) / 2
-    found = _run(X, _start(X, support, calmer, n_categories), Z, rng, steps, progress)
+    weaker = (Phi + np.eye(len(Phi))) / 2
+    found = _run(X, _start(X, support, weaker, n_categories), Z, rng, steps, progress)
     if found is None:
         raise EstimationError(
             f"{_FROZEN} So it did when started again: factors of this structure coincide. Use the "
             "estimator 'copula', or a structure with fewer factors."
         )
     return replace(found, restarts=1)
+
+
+def _start(
+    X: FloatArray, support: BoolArray, Phi: FloatArray, n_categories: IntArray
+) -> ResponseModel:
+    """Return a model without curves: means and variances, thresholds at the shares of answers."""
+    from scipy.special import ndtri
+
+    rated, covered = n_categories > 0, support.any(axis=1)
+    m = np.maximum(n_categories - 1, 0)
+    thresholds = np.zeros((X.shape[1], int(m.max(initial=0))))
+    for i in np.flatnonzero(rated):
+        thresholds[i, : m[i]] = ndtri(ratings.shares_up_to(X[:, i], int(m[i])))
+    variance = np.nanvar(X, axis=0)
+    return ResponseModel(
+        support=support,
+        coefficients=np.zeros((int(support.sum()), bspline.K)),
+        intercepts=np.where(rated, 0.0, np.nanmean(X, axis=0)),
+        noise=np.where(rated, 1.0, np.where(covered, variance / 2, variance)),
+        thresholds=thresholds,
+        n_thresholds=m,
+        factor_correlations=correlations(Phi),
+    )
 
 
 def _run(
@@ -212,7 +235,12 @@ class _Fit:
             levels = (beta * means[parents]).sum(axis=1)
             coefficients[which] = beta - levels[:, None]
             intercepts[i] = 0.0 if self.rated[i] else levels.sum()
-        Phi = self._correlations(Z, gamma) if moves_phi else model.factor_correlations
+        Phi = model.factor_correlations
+        if moves_phi:
+            moments = Z.T @ Z / len(Z)
+            old = self.moments
+            self.moments = moments if gamma == 1.0 else old + gamma * (moments - old)
+            Phi = correlations(self.moments)
         self.model = replace(
             model,
             coefficients=coefficients,
@@ -283,11 +311,6 @@ class _Fit:
             thresholds[i, : len(shares)] = old + gamma * (new - old)
         return thresholds
 
-    def _correlations(self, Z: FloatArray, gamma: float) -> FloatArray:
-        moments = Z.T @ Z / len(Z)
-        self.moments = moments if gamma == 1.0 else self.moments + gamma * (moments - self.moments)
-        return correlations(self.moments)
-
 
 def _standardized(Z: FloatArray) -> FloatArray:
     """Draws with mean 0 and variance 1 of every factor.
@@ -297,25 +320,3 @@ def _standardized(Z: FloatArray) -> FloatArray:
     """
     standard: FloatArray = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     return standard
-
-
-def _start(
-    X: FloatArray, support: BoolArray, Phi: FloatArray, n_categories: IntArray
-) -> ResponseModel:
-    """Return a model without curves: means and variances, thresholds at the shares of answers."""
-    rated, covered = n_categories > 0, support.any(axis=1)
-    m = np.maximum(n_categories - 1, 0)
-    thresholds = np.zeros((X.shape[1], int(m.max(initial=0))))
-    for i in np.flatnonzero(rated):
-        shares = ratings.shares_up_to(X[:, i], int(m[i]))
-        thresholds[i, : m[i]] = ratings.free_thresholds(shares)
-    variance = np.nanvar(X, axis=0)
-    return ResponseModel(
-        support=support,
-        coefficients=np.zeros((int(support.sum()), bspline.K)),
-        intercepts=np.where(rated, 0.0, np.nanmean(X, axis=0)),
-        noise=np.where(rated, 1.0, np.where(covered, variance / 2, variance)),
-        thresholds=thresholds,
-        n_thresholds=m,
-        factor_correlations=correlations(Phi),
-    )

@@ -1,4 +1,4 @@
-"""Factor models of the Gaussian copula: rank correlations to latent ones, then ML for a support."""
+"""Factor models of the Gaussian copula: latent correlations, then maximum likelihood."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ covariance of factors given items,
     RW = Σ_e w_e R_·i 1_kᵀ,   c_e = (RWV)_ik,   G = ΛᵀΨ⁻¹Λ = Σ over the pairs of edges of an item,
 
 so a step costs pE + d³ for E edges, and nothing is computed where there is no loading. Accelerated
-EM comes first; Anderson's method needs no changes in θ, only those in f and g, because Θ + F = g(Θ).
-On the ridges of factors that are nearly the same, or of items without error, hundreds of further EM
+EM comes first; Anderson's method needs no changes in θ, only those in f and g, as Θ + F = g(Θ). On
+the ridges of factors that are nearly the same, or of items without error, hundreds of further EM
 steps, cheap as they are, end visibly below the maximum. There L-BFGS (Nocedal & Wright 2006,
-Numerical Optimization, ch. 7) goes on. Uniquenesses are then written as ψ = least + u²: u = 0 is a smooth maximum for an item
-without error, and no bounds are needed; there is no upper one, as ψ_i ≤ r_ii wherever the
-derivatives vanish. Tiny matrices are handled by loops: numba's linear algebra takes longer to
-compile than all of this.
+Numerical Optimization, ch. 7) goes on. Uniquenesses are then written as ψ = least + u²: u = 0 is a
+smooth maximum for an item without error, and no bounds are needed; there is no upper one, as
+ψ_i ≤ r_ii wherever the derivatives vanish. Tiny matrices are handled by loops: numba's linear
+algebra takes longer to compile than all of this.
 
 What it saves (CPU seconds, one thread, without → with this module, results equal): ``stability``
 with 50 resamples of 25 items and 2800 rows 7.1 → 3.5, of 26 items and 301 rows 6.3 → 3.2; ``plan``
@@ -63,8 +63,8 @@ def fit_small(
     """Fit a factor model with a given support, as ``fit_factors`` does but faster if it is small.
 
     Arguments as for :func:`~dtstat.factors.copula.fit_factors`, which does the search again, and
-    heeds ``enough``, if it takes more than ``max_iterations`` steps here. A step costs some 5 µs for
-    25 items and 5 factors.
+    heeds ``enough``, if it takes more than ``max_iterations`` steps here. A step costs some 5 µs
+    for 25 items and 5 factors.
     """
     p, d = support.shape
     # Contiguous even where numpy gives columns of a table: for numba a second layout is a second
@@ -106,7 +106,7 @@ def accelerated_em(
     theta, ahead, proposal, new_ahead = past[0], past[1], past[2], past[3]
     d_f, d_ahead = past[4 : 4 + MEMORY], past[4 + MEMORY :]
     value, remembered, calm, iterations = -np.inf, 0, 0, -1
-    # One place to call each kernel from: they are compiled into this one, once a place.
+    # One place to call each kernel from: they are compiled into this one, once per call.
     while True:
         new_value = _evaluate(model, proposal)
         if remembered and not new_value >= value:

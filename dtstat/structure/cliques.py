@@ -80,7 +80,8 @@ def independent_maximal_cliques(
     closed = _closed_neighborhoods(adjacency)
     # u is simplicial if N[u] ⊆ N[v] for every v in N[u], that is |N[u] ∩ N[v]| = |N[u]|.
     N = closed.astype(np.float32)
-    simplicial = (~closed | (N @ N.T >= N.sum(axis=1)[:, None])).all(axis=1)
+    common, size = N @ N.T, N.sum(axis=1)
+    simplicial = (~closed | (common >= size[:, None])).all(axis=1)
     cliques = _distinct(closed[simplicial])
     kept = cliques[cliques.sum(axis=1) >= smallest]
     return Structure(kept.T, names)
