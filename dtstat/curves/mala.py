@@ -166,7 +166,7 @@ def adapt(state: State, info: Info, rate: float) -> State:
     return replace(state, step_size=float(np.clip(state.step_size * change, 1e-6, 1e3)))
 
 
-def short(rng: np.random.Generator, target: Target, state: State) -> State:
+def short_step(rng: np.random.Generator, target: Target, state: State) -> State:
     """Move all chains once by a fifth of the step.
 
     ε suits most chains, not those whose target is much narrower: now and then a short move lets
@@ -204,6 +204,6 @@ def burn_in(
     return state, float(np.mean(accepted[-max(steps // 3, 1) :]))
 
 
-def frozen(state: State, acceptance: float) -> bool:
+def is_frozen(state: State, acceptance: float) -> bool:
     """Whether chains have stopped traveling: hardly any step is accepted, or steps are tiny."""
     return acceptance < _LEAST_ACCEPTANCE or state.step_size < _LEAST_STEP

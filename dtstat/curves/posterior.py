@@ -85,7 +85,9 @@ def posterior_draws(
     kept = np.empty((draws, *Z.shape))
     for k in range(draws):
         state = (
-            mala.step(rng, target, state)[0] if k % _SHORT_EVERY else mala.short(rng, target, state)
+            mala.step(rng, target, state)[0]
+            if k % _SHORT_EVERY
+            else mala.short_step(rng, target, state)
         )
         kept[k] = state.z
     return kept

@@ -184,13 +184,13 @@ def _run(
         if t < _SETTLING or t % _MOVES == 0:  # it hardly moves later
             C = posterior_covariance(fit.model, state.z, X)
         state = mala.init(fit.target, state.z, state.step_size, C)
-        state = mala.short(rng, fit.target, state)
+        state = mala.short_step(rng, fit.target, state)
         for _ in range(_MOVES - 1):
             state, info = mala.step(rng, fit.target, state)
             state = mala.adapt(state, info, 1.0 / (1 + t) ** 0.5)
             acceptance = info.acceptance
         state = replace(state, z=_standardized(state.z))
-        if t >= _PHI_FROM and mala.frozen(state, acceptance):
+        if t >= _PHI_FROM and mala.is_frozen(state, acceptance):
             return None
         fit.m_step(state.z, gamma, moves_phi=t >= _PHI_FROM)
     return SplineEstimate(fit.model, state.z, fit.edf, fit.smoothing, acceptance, state.step_size)

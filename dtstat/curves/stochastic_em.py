@@ -162,8 +162,8 @@ def fit_network(
 ) -> NetworkEstimate:
     """Estimate network, noise and Φ of a given structure.
 
-    A sampler that freezes (``mala.frozen``, five iterations in a row) makes estimation start anew,
-    once, with Φ held still for half of the iterations and damped more.
+    A sampler that freezes (``mala.is_frozen``, five iterations in a row) makes estimation start
+    anew, once, with Φ held still for half of the iterations and damped more.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _run(
     frozen = 0
     for t in track(range(schedule.iterations), progress, "network"):
         fit.e_step(t)
-        frozen = frozen + 1 if mala.frozen(fit.state, fit.acceptance) else 0
+        frozen = frozen + 1 if mala.is_frozen(fit.state, fit.acceptance) else 0
         if frozen == _PATIENCE:
             return None
         fit.m_step(t)

@@ -90,12 +90,12 @@ class Barcode:
     @cached_property
     def members(self) -> BoolArray:
         """(m, p) marks of the members of each clique."""
-        return _frozen(self.sets.dense())
+        return _freeze(self.sets.dense())
 
     @cached_property
     def unique_members(self) -> BoolArray:
         """(m, p) marks of the unique members of each clique."""
-        return _frozen(self.unique_sets.dense())
+        return _freeze(self.unique_sets.dense())
 
     @property
     def persistence(self) -> FloatArray:
@@ -169,7 +169,7 @@ def barcode(R: FloatArray, item_names: tuple[str, ...], min_children: int) -> Ba
     found = _assemble(simplicial_intervals(strength), neighborhoods, item_names, min_children)
     if min_children > 1:
         return found
-    return replace(found, deaths=_frozen(np.minimum(found.deaths, 1.0)))
+    return replace(found, deaths=_freeze(np.minimum(found.deaths, 1.0)))
 
 
 def sparse_barcode(
@@ -228,11 +228,11 @@ def _assemble(
     # Longest first; equal persistence falls back on the threshold, then on the first items, so
     # that the order never depends on how the cliques were found.
     order = np.lexsort((sets.ranks(), -deaths, births - deaths))
-    births, deaths = _frozen(births[order]), _frozen(deaths[order])
+    births, deaths = _freeze(births[order]), _freeze(deaths[order])
     return Barcode(item_names, births, deaths, sets.take(order), unique_sets.take(order), floor)
 
 
-def _frozen(array: Array) -> Array:
+def _freeze(array: Array) -> Array:
     array.setflags(write=False)
     return array
 

@@ -177,12 +177,14 @@ def covers(barcode: Barcode) -> Iterator[BoolArray]:
     for preference in (barcode.persistence, barcode.deaths):
         order: IntArray = np.argsort(-preference, kind="stable")
         order = order[~everything[order]]
-        yield _greedy(barcode.members, order, 1.0, keep_overlap=True)
-        yield _greedy(barcode.members, order, _MOSTLY_NEW, keep_overlap=True)
-        yield _greedy(barcode.members, order, _MOSTLY_NEW, keep_overlap=False)
+        yield _take_greedily(barcode.members, order, 1.0, keep_overlap=True)
+        yield _take_greedily(barcode.members, order, _MOSTLY_NEW, keep_overlap=True)
+        yield _take_greedily(barcode.members, order, _MOSTLY_NEW, keep_overlap=False)
 
 
-def _greedy(members: BoolArray, order: IntArray, least_new: float, keep_overlap: bool) -> BoolArray:
+def _take_greedily(
+    members: BoolArray, order: IntArray, least_new: float, keep_overlap: bool
+) -> BoolArray:
     """Take each clique in turn of which at least the share ``least_new`` is not covered yet."""
     covered = np.zeros(members.shape[1], dtype=bool)
     taken = []

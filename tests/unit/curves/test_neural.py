@@ -169,7 +169,7 @@ def test_progress_is_told(data):
 
 def test_a_frozen_sampler_starts_anew_once(data, monkeypatch):
     calls = iter([True] * 5)
-    monkeypatch.setattr(mala, "frozen", lambda *_: next(calls, False))
+    monkeypatch.setattr(mala, "is_frozen", lambda *_: next(calls, False))
     brief = replace(FAST, iterations=8, pretraining=5, phi_from=1)
     with pytest.warns(EstimationWarning, match="froze; estimation starts anew"):
         fit = fit_network(*data, np.random.default_rng(0), brief)
@@ -177,7 +177,7 @@ def test_a_frozen_sampler_starts_anew_once(data, monkeypatch):
 
 
 def test_a_sampler_that_freezes_twice_is_an_error(data, monkeypatch):
-    monkeypatch.setattr(mala, "frozen", lambda *_: True)
+    monkeypatch.setattr(mala, "is_frozen", lambda *_: True)
     brief = replace(FAST, iterations=8, pretraining=0)
     with (
         pytest.warns(EstimationWarning, match="froze"),
