@@ -88,26 +88,8 @@ def mean(first: IntArray, values: FloatArray) -> FloatArray:
     return means
 
 
-def slope_design(z: FloatArray) -> FloatArray:
-    """(n, K) matrix of the derivatives of all splines."""
-    inside = np.clip(z, LOW, HIGH)
-    place = (inside - LOW) / WIDTH
-    first = np.minimum(place.astype(np.int64), INTERVALS - 1)
-    B = np.zeros((len(z), K))
-    slopes = _slope(place - first) / WIDTH
-    np.put_along_axis(B, first[:, None] + np.arange(4), slopes, axis=1)
-    return B
-
-
 def penalty() -> FloatArray:
     """(K, K) matrix P = DᵀD of the second differences; its rank is K − 2."""
     D = np.diff(np.eye(K), n=2, axis=0)
     P: FloatArray = D.T @ D
     return P
-
-
-def _slope(u: FloatArray) -> FloatArray:
-    """Return the derivatives by u."""
-    v = 1 - u
-    inner = (3 * u**2 - 4 * u) / 2, -(3 * v**2 - 4 * v) / 2
-    return np.column_stack([-(v**2) / 2, *inner, u**2 / 2])

@@ -1,24 +1,22 @@
 """Nonlinear factor models of a given structure: one call for all ways of estimating them.
 
-    spline        additive penalised splines, stochastic-approximation EM; ratings are ratings
+    spline        additive penalized splines, stochastic-approximation EM; ratings are ratings
     neural        the paper's masked network, stochastic EM; all items are normal
     variational   the same network, by an importance-weighted autoencoder
 
 All start from the Gaussian copula model of the structure and draws of its factors: from plain
 means of items a fit can end in a poor optimum.
 
-Answers drawn from a fitted nonlinear model.
-
-How much evidence the rows are about a nonlinear model that is only an approximation.
-
-As in :mod:`dtstat.factors.robust`, with the rank correlations that the model implies in
-place of ΛΦΛᵀ + Ψ. They come from rows drawn from the model, whose own sampling error is taken off.
+How much evidence the rows are about a model that is only an approximation is counted as in
+:mod:`dtstat.factors.robust`, with the rank correlations that the model implies in place of
+ΛΦΛᵀ + Ψ. They come from rows drawn from the model, whose own sampling error is taken off.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,15 +28,20 @@ from dtstat.curves.likelihood import LogLikelihood, log_likelihood
 from dtstat.curves.network_model import NetworkModel
 from dtstat.curves.response_model import ResponseModel
 from dtstat.curves.scales import AnswerScale
-from dtstat.curves.spline import fit_spline
+from dtstat.curves.spline import SplineEstimate, fit_spline
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.factors.copula import BRIDGES, FactorEstimate
 from dtstat.factors.scores import plausible_values
+from dtstat.simulation.designs import draw_normal
+
+if TYPE_CHECKING:
+    from dtstat.curves.network import NetworkEstimate
 
 NONLINEAR = ("spline", "neural", "variational")
 NETWORKS = ("neural", "variational")
 Model = ResponseModel | NetworkModel
+_DRAWN_ROWS, _TIMES = 50_000, 10  # to draw at least, and for each row there is
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Method:
 
     @property
     def takes_ratings(self) -> bool:
-        """Whether ratings are modelled as such; otherwise they count as numbers."""
+        """Whether ratings are modeled as such; otherwise they count as numbers."""
         return self.estimator not in NETWORKS
 
 
@@ -79,22 +82,6 @@ class NonlinearEstimate:
     smoothing: FloatArray
     acceptance: float
     restarts: int
-
-
-def answers_log_likelihood(
-    model: Model,
-    scale: AnswerScale,
-    X: FloatArray,
-    rng: np.random.Generator,
-    method: str = "importance",
-    draws: int = 100,
-) -> LogLikelihood:
-    """Estimate the log-likelihood of rows of answers, each on the item's own scale.
-
-    Arguments as in :func:`dtstat.curves.likelihood.log_likelihood`.
-    """
-    found = log_likelihood(model, scale.encode(X), rng, method, draws)
-    return LogLikelihood(found.rows + scale.log_jacobian(X).sum(axis=1), found.variances)
 
 
 def fit_nonlinear(
@@ -139,37 +126,23 @@ def fit_nonlinear(
     """
     coded = scale.encode(X)
     Z, Phi = plausible_values(start, normal_scores, rng), start.factor_correlations
-    if method.estimator in NETWORKS:
-        return _network(coded, scale, support, Z, Phi, method, rng, progress)
-    _check_rows(len(X), support)
-    found = fit_spline(coded, support, Z, Phi, scale.n_categories, rng, progress=progress)
-    k = _n_parameters(found.edf, scale, support)
-    return NonlinearEstimate(
-        found.model, scale, found.z, k, found.smoothing, found.acceptance, found.restarts
-    )
-
-
-def _network(
-    coded: FloatArray,
-    scale: AnswerScale,
-    support: BoolArray,
-    Z: FloatArray,
-    Phi: FloatArray,
-    method: Method,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> NonlinearEstimate:
-    from dtstat.curves.stochastic_em import FAST, PAPER, fit_network
-    from dtstat.curves.variational import fit_variational
-
-    if method.estimator == "variational":
-        found = fit_variational(coded, support, Z, Phi, rng, progress=progress)
+    found: SplineEstimate | NetworkEstimate
+    if method.estimator not in NETWORKS:
+        _check_rows(len(X), support)
+        found = fit_spline(coded, support, Z, Phi, scale.n_categories, rng, progress=progress)
+        k, smoothing = _n_parameters(found.edf, scale, support), found.smoothing
     else:
-        schedule = PAPER if method.as_in_paper else FAST
-        found = fit_network(coded, support, Z, Phi, rng, schedule, progress)
-    none = np.empty(0)
+        from dtstat.curves.stochastic_em import FAST, PAPER, fit_network
+        from dtstat.curves.variational import fit_variational
+
+        if method.estimator == "variational":
+            found = fit_variational(coded, support, Z, Phi, rng, progress=progress)
+        else:
+            schedule = PAPER if method.as_in_paper else FAST
+            found = fit_network(coded, support, Z, Phi, rng, schedule, progress)
+        k, smoothing = math.nan, np.empty(0)
     return NonlinearEstimate(
-        found.model, scale, found.z, math.nan, none, found.acceptance, found.restarts
+        found.model, scale, found.z, k, smoothing, found.acceptance, found.restarts
     )
 
 
@@ -185,11 +158,10 @@ def _check_rows(n: int, support: BoolArray) -> None:
 
 
 def _n_parameters(edf: FloatArray, scale: AnswerScale, support: BoolArray) -> float:
-    """Curves, noise or thresholds, and factor correlations.
-
-    Knots of normal scores are not counted: they are the same for all structures.
+    """Count curves, noise or thresholds, and factor correlations.
 
     The level of a curve is in its effective degrees of freedom; a rating has thresholds instead.
+    Knots of normal scores are not counted: they are the same for all structures.
     """
     d, categories = support.shape[1], scale.n_categories
     rated, covered = categories > 0, support.any(axis=1)
@@ -198,23 +170,20 @@ def _n_parameters(edf: FloatArray, scale: AnswerScale, support: BoolArray) -> fl
     return float(items.sum() + d * (d - 1) / 2)
 
 
-def draw_answers(model: Model, n: int, rng: np.random.Generator) -> FloatArray:
-    """(n, p) answers of n people: standardised, and categories from 0 for ratings.
+def answers_log_likelihood(
+    model: Model,
+    scale: AnswerScale,
+    X: FloatArray,
+    rng: np.random.Generator,
+    method: str = "importance",
+    draws: int = 100,
+) -> LogLikelihood:
+    """Estimate the log-likelihood of rows of answers, each on the item's own scale.
 
-    A rating is the number of thresholds that the response behind it exceeds.
+    Arguments as in :func:`dtstat.curves.likelihood.log_likelihood`.
     """
-    Phi = model.factor_correlations
-    Z = rng.standard_normal((n, len(Phi))) @ np.linalg.cholesky(Phi).T
-    X: FloatArray = model.predictors(Z)
-    X = X + np.sqrt(model.noise) * rng.standard_normal(X.shape)
-    if isinstance(model, ResponseModel):
-        for i in np.flatnonzero(model.n_thresholds):
-            tau = model.thresholds[i, : model.n_thresholds[i]]
-            X[:, i] = np.searchsorted(tau, X[:, i])
-    return X
-
-
-_DRAWN_ROWS, _TIMES = 50_000, 10  # to draw at least, and for each row there is
+    found = log_likelihood(model, scale.encode(X), rng, method, draws)
+    return LogLikelihood(found.rows + scale.log_jacobian(X).sum(axis=1), found.variances)
 
 
 def effective_rows(
@@ -237,32 +206,30 @@ def effective_rows(
     free = int(estimate.model.support.sum()) + p + d * (d - 1) // 2
     df = p * (p + 1) // 2 - free
     rows = max(_DRAWN_ROWS, _TIMES * n_obs)
-    Sigma = rank_correlations(drawn_answers(estimate, rows, rng))
-    # What is drawn varies in every correlation; nothing is fitted to it.
-    G = _discrepancy(R, Sigma) - p * (p - 1) / 2 / rows
+    Sigma = rank_correlations(draw_answers(estimate.model, rows, rng))
+    residual = np.linalg.solve(Sigma, R) - np.eye(p)
+    G = 0.5 * float(np.sum(residual * residual.T))
+    G -= p * (p - 1) / 2 / rows  # what is drawn varies in every correlation; nothing is fitted
     return float(n_obs) if df <= 0 or df >= n_obs * G else df / G
+
+
+def draw_answers(model: Model, n: int, rng: np.random.Generator) -> FloatArray:
+    """(n, p) coded answers of n people drawn from a model: numbers, and categories from 0.
+
+    A rating is the number of thresholds that the response behind it exceeds.
+    """
+    eta = model.predictors(draw_normal(n, model.factor_correlations, rng))
+    X: FloatArray = eta + np.sqrt(model.noise) * rng.standard_normal(eta.shape)
+    if isinstance(model, ResponseModel):
+        for i in np.flatnonzero(model.n_thresholds):
+            tau = model.thresholds[i, : model.n_thresholds[i]]
+            X[:, i] = np.searchsorted(tau, X[:, i])
+    return X
 
 
 def rank_correlations(X: FloatArray) -> FloatArray:
     """(p, p) Spearman's correlations of answers, made latent by the sine formula."""
-    with silenced():  # the user was warned of his own data, by name
+    with silenced():  # the user was warned of the data, by name
         R = BRIDGES["spearman"](dependence_matrix(as_items(X, screened=False), "spearman").values)
     np.fill_diagonal(R, 1.0)
     return R
-
-
-def drawn_answers(estimate: NonlinearEstimate, n: int, rng: np.random.Generator) -> FloatArray:
-    """(n, p) coded answers of people drawn from the model."""
-    model = estimate.model
-    Phi = model.factor_correlations
-    eta = model.predictors(rng.standard_normal((n, len(Phi))) @ np.linalg.cholesky(Phi).T)
-    X: FloatArray = eta + np.sqrt(model.noise) * rng.standard_normal(eta.shape)
-    if isinstance(model, ResponseModel):
-        for i in np.flatnonzero(model.n_thresholds):
-            X[:, i] = np.searchsorted(model.thresholds[i, : model.n_thresholds[i]], X[:, i])
-    return X
-
-
-def _discrepancy(R: FloatArray, Sigma: FloatArray) -> float:
-    residual = np.linalg.solve(Sigma, R) - np.eye(len(R))
-    return 0.5 * float(np.sum(residual * residual.T))

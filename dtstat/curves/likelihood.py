@@ -9,13 +9,13 @@ Four ways, each with its Monte Carlo error:
     reciprocal    the same with h from the same draws, as in the paper (appendix C.3). It is biased
                   downwards, because h lies where the draws happen to be.
 
-The model without factors: every item by itself, normal or with the shares of its ratings.
+:class:`Independence` is the model without factors: every item by itself, normal or with the shares
+of its ratings.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -87,55 +87,10 @@ def log_likelihood(
     if method == "quadrature":
         return _quadrature(model, X)
     if method == "importance":
-        return _importance(model, X, rng, draws)
+        proposal = propose(model, X)
+        Z = proposal.draw(rng, draws)
+        return _mean_of(_joint(model, Z, X) - proposal.log_density(Z))
     return _reciprocal(model, X, rng, draws, start, split=method == "split")
-
-
-def _constant(model: JointModel) -> float:
-    Phi = model.factor_correlations
-    return -0.5 * float(len(Phi) * math.log(2 * math.pi) + np.linalg.slogdet(Phi)[1])
-
-
-def _joint(model: JointModel, Z: FloatArray, X: FloatArray) -> FloatArray:
-    """(m, n) log f(x, z) of m values of z for each of n rows, in pieces."""
-    values = np.empty(Z.shape[:2])
-    per = max(_CHUNK // max(Z.shape[1], 1), 1)
-    for first in range(0, len(Z), per):
-        part = Z[first : first + per]
-        flat = np.ascontiguousarray(part.reshape(-1, Z.shape[2]))
-        values[first : first + per] = model.log_joint(flat, X)[0].reshape(part.shape[:2])
-    return values + _constant(model)
-
-
-def _quadrature(model: JointModel, X: FloatArray) -> LogLikelihood:
-    d = len(model.factor_correlations)
-    if d > _MOST_FACTORS:
-        raise checks.refusal(
-            "method",
-            f"another than 'quadrature' with more than {_MOST_FACTORS} factors",
-            d,
-            "Use 'importance'.",
-        )
-    axis = np.linspace(-_SPAN, _SPAN, _NODES)
-    total = np.full(len(X), -np.inf)
-    for nodes in _batches(axis, d):
-        Z = np.broadcast_to(nodes[:, None, :], (len(nodes), len(X), d))
-        total = np.logaddexp(total, log_sum(_joint(model, Z, X)))
-    return LogLikelihood(total + d * math.log(axis[1] - axis[0]), np.zeros(len(X)))
-
-
-def _batches(axis: FloatArray, d: int) -> Iterator[FloatArray]:
-    """Grid of d axes, a few hundred nodes at a time."""
-    nodes = np.array(list(product(axis, repeat=d)))
-    yield from np.array_split(nodes, max(len(nodes) // 256, 1))
-
-
-def _importance(
-    model: JointModel, X: FloatArray, rng: np.random.Generator, draws: int
-) -> LogLikelihood:
-    proposal = propose(model, X)
-    Z = proposal.draw(rng, draws)
-    return _mean_of(_joint(model, Z, X) - proposal.log_density(Z))
 
 
 def posterior_moments(
@@ -162,57 +117,6 @@ def posterior_moments(
         mean[rows] = np.einsum("mn,mnj->nj", share, Z)
         square[rows] = np.einsum("mn,mnj->nj", share, (Z - mean[rows]) ** 2)
     return mean, np.sqrt(square)
-
-
-def _reciprocal(
-    model: JointModel,
-    X: FloatArray,
-    rng: np.random.Generator,
-    draws: int,
-    start: FloatArray | None,
-    split: bool,
-) -> LogLikelihood:
-    Z = posterior_draws(model, X, rng, draws, start)
-    joint = _joint(model, Z, X)
-    half = draws // 2
-    if not split:
-        weights = _mean_of(_log_normal(Z, Z) - joint)
-        # As in the paper, without the delta method's correction.
-        return LogLikelihood(weights.variances / 2 - weights.rows, weights.variances)
-    one = _mean_of(_log_normal(Z[:half], Z[half:]) - joint[:half])
-    two = _mean_of(_log_normal(Z[half:], Z[:half]) - joint[half:])
-    both = np.logaddexp(one.rows, two.rows) - math.log(2)
-    return _inverse_of(LogLikelihood(both, (one.variances + two.variances) / 4))
-
-
-def _log_normal(Z: FloatArray, learnt: FloatArray) -> FloatArray:
-    """(m, n) log density at Z of normal densities with the moments of other draws, row by row."""
-    mean = learnt.mean(axis=0)
-    centred = learnt - mean
-    S = np.einsum("mnj,mnk->njk", centred, centred) / (len(learnt) - 1)
-    root = np.linalg.cholesky(S + 1e-10 * np.eye(S.shape[1]))
-    u = np.linalg.solve(root[None], (Z - mean)[..., None])[..., 0]
-    log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
-    density: FloatArray = (
-        -0.5 * (u**2).sum(axis=2) - log_det - Z.shape[2] / 2 * math.log(2 * math.pi)
-    )
-    return density
-
-
-def _mean_of(log_w: FloatArray) -> LogLikelihood:
-    """Log of the mean of weights over draws, with the delta method's bias removed, and variance.
-
-    E[log of a mean] falls short by half the relative variance of the mean.
-    """
-    m = len(log_w)
-    total = log_sum(log_w)
-    share = np.exp(log_w - total)
-    variance = ((share**2).sum(axis=0) - 1 / m) * m / (m - 1)
-    return LogLikelihood(total - math.log(m) + variance / 2, variance)
-
-
-def _inverse_of(mean: LogLikelihood) -> LogLikelihood:
-    return LogLikelihood(-mean.rows, mean.variances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,3 +162,80 @@ class Independence:
                 values[seen, i] = shares[coded[seen, i].astype(np.int64)]
         total: FloatArray = np.nansum(values, axis=1)
         return total
+
+
+def _quadrature(model: JointModel, X: FloatArray) -> LogLikelihood:
+    d = len(model.factor_correlations)
+    if d > _MOST_FACTORS:
+        raise checks.refusal(
+            "method",
+            f"another than 'quadrature' with more than {_MOST_FACTORS} factors",
+            d,
+            "Use 'importance'.",
+        )
+    axis = np.linspace(-_SPAN, _SPAN, _NODES)
+    total = np.full(len(X), -np.inf)
+    grid = np.array(list(product(axis, repeat=d)))
+    for nodes in np.array_split(grid, max(len(grid) // 256, 1)):
+        Z = np.broadcast_to(nodes[:, None, :], (len(nodes), len(X), d))
+        total = np.logaddexp(total, log_sum(_joint(model, Z, X)))
+    return LogLikelihood(total + d * math.log(axis[1] - axis[0]), np.zeros(len(X)))
+
+
+def _reciprocal(
+    model: JointModel,
+    X: FloatArray,
+    rng: np.random.Generator,
+    draws: int,
+    start: FloatArray | None,
+    split: bool,
+) -> LogLikelihood:
+    Z = posterior_draws(model, X, rng, draws, start)
+    joint = _joint(model, Z, X)
+    half = draws // 2
+    if not split:
+        weights = _mean_of(_log_normal(Z, Z) - joint)
+        # As in the paper, without the delta method's correction.
+        return LogLikelihood(weights.variances / 2 - weights.rows, weights.variances)
+    one = _mean_of(_log_normal(Z[:half], Z[half:]) - joint[:half])
+    two = _mean_of(_log_normal(Z[half:], Z[:half]) - joint[half:])
+    both = np.logaddexp(one.rows, two.rows) - math.log(2)
+    return LogLikelihood(-both, (one.variances + two.variances) / 4)
+
+
+def _log_normal(Z: FloatArray, learned: FloatArray) -> FloatArray:
+    """(m, n) log density at Z of normal densities with the moments of other draws, row by row."""
+    mean = learned.mean(axis=0)
+    centered = learned - mean
+    S = np.einsum("mnj,mnk->njk", centered, centered) / (len(learned) - 1)
+    root = np.linalg.cholesky(S + 1e-10 * np.eye(S.shape[1]))
+    u = np.linalg.solve(root[None], (Z - mean)[..., None])[..., 0]
+    log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+    density: FloatArray = (
+        -0.5 * (u**2).sum(axis=2) - log_det - Z.shape[2] / 2 * math.log(2 * math.pi)
+    )
+    return density
+
+
+def _joint(model: JointModel, Z: FloatArray, X: FloatArray) -> FloatArray:
+    """(m, n) log f(x, z) of m values of z for each of n rows, in pieces."""
+    values = np.empty(Z.shape[:2])
+    per = max(_CHUNK // max(Z.shape[1], 1), 1)
+    for first in range(0, len(Z), per):
+        part = Z[first : first + per]
+        flat = np.ascontiguousarray(part.reshape(-1, Z.shape[2]))
+        values[first : first + per] = model.log_joint(flat, X)[0].reshape(part.shape[:2])
+    Phi = model.factor_correlations
+    return values - 0.5 * float(len(Phi) * math.log(2 * math.pi) + np.linalg.slogdet(Phi)[1])
+
+
+def _mean_of(log_w: FloatArray) -> LogLikelihood:
+    """Log of the mean of weights over draws, with the delta method's bias removed, and variance.
+
+    E[log of a mean] falls short by half the relative variance of the mean.
+    """
+    m = len(log_w)
+    total = log_sum(log_w)
+    share = np.exp(log_w - total)
+    variance = ((share**2).sum(axis=0) - 1 / m) * m / (m - 1)
+    return LogLikelihood(total - math.log(m) + variance / 2, variance)

@@ -1,6 +1,6 @@
 """Metropolis-adjusted Langevin sampling of many chains at once.
 
-One chain a person, all with the target π_n of their own. From z, with step size ε and a common
+One chain per person, each with a target π_n of its own. From z, with step size ε and a common
 preconditioner C (the identity if isotropic),
 
     z' = z + (ε²/2) C ∇log π(z) + ε C^{1/2} ξ,    ξ ~ N(0, I),
@@ -166,7 +166,7 @@ def adapt(state: State, info: Info, rate: float) -> State:
     return replace(state, step_size=float(np.clip(state.step_size * change, 1e-6, 1e3)))
 
 
-def short(rng: np.random.Generator, target: Target, state: State) -> State:
+def short_step(rng: np.random.Generator, target: Target, state: State) -> State:
     """Move all chains once by a fifth of the step.
 
     ε suits most chains, not those whose target is much narrower: now and then a short move lets
@@ -204,6 +204,6 @@ def burn_in(
     return state, float(np.mean(accepted[-max(steps // 3, 1) :]))
 
 
-def frozen(state: State, acceptance: float) -> bool:
-    """Whether chains have stopped travelling: hardly any step is accepted, or steps are tiny."""
+def is_frozen(state: State, acceptance: float) -> bool:
+    """Whether chains have stopped traveling: hardly any step is accepted, or steps are tiny."""
     return acceptance < _LEAST_ACCEPTANCE or state.step_size < _LEAST_STEP

@@ -1,18 +1,13 @@
-"""The masked network that is trained, and the optimiser that trains it.
+"""The masked network that is trained, the optimizer that trains it, and what training returns.
 
 Three hidden layers of width 100 with tanh, p outputs; output i is read from the pass whose input
-is z ∘ a_i, a_i row i of the support (the paper, appendix C.1). Equal masks share a pass.
-
-All parameters are one vector θ, so that Adam (Kingma & Ba 2015) is a few operations and their
-average over iterations one more.
+is z ∘ a_i, a_i row i of the support (the paper, appendix C.1). Equal masks share a pass. All
+parameters are one vector θ, so that Adam (Kingma & Ba 2015) is a few operations and their average
+over iterations one more. No other module imports torch from its package.
 
 References
 ----------
 Kingma, D. P. & Ba, J. (2015). Adam: A method for stochastic optimization. ICLR.
-
-What the neural estimators return, and what they have in common.
-
-The one place where torch is imported, and what is said if it cannot be.
 """
 
 from __future__ import annotations
@@ -28,49 +23,6 @@ from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import MissingExtraError
 from dtstat.curves.network_model import NetworkModel, Pass
 
-LEAST_NOISE = 1e-3  # of an item's variance, which is 1
-
-
-@dataclass(frozen=True, eq=False)
-class NetworkEstimate:
-    """A fitted network.
-
-    Attributes
-    ----------
-    model
-        Its parameters.
-    z
-        (n, d) the last draw of the factors.
-    acceptance, step_size
-        Of the sampler at the end.
-    restarts
-        How often estimation began anew because the sampler had frozen.
-    iterations, seconds
-        Of EM, or steps of Adam, and the time they took, all told.
-    """
-
-    model: NetworkModel
-    z: FloatArray
-    acceptance: float
-    step_size: float
-    restarts: int
-    iterations: int
-    seconds: float
-
-    @property
-    def seconds_per_iteration(self) -> float:
-        """Time of an iteration, with its share of what came before and after."""
-        return self.seconds / max(self.iterations, 1)
-
-
-def residual_variances(model: NetworkModel, X: FloatArray, Z: FloatArray) -> FloatArray:
-    """(p,) mean squared residuals of the answers there are, .001 or more."""
-    square = np.where(np.isnan(X), 0.0, X - model.predictors(Z)) ** 2
-    seen = np.maximum((~np.isnan(X)).sum(axis=0), 1)
-    variances: FloatArray = np.maximum(square.sum(axis=0) / seen, LEAST_NOISE)
-    return variances
-
-
 try:
     import torch
 except ImportError as error:
@@ -81,11 +33,10 @@ except ImportError as error:
         "Or use the estimator 'spline', which needs nothing more.",
     ) from error
 
-__all__ = ["torch"]
+__all__ = ["torch"]  # imported from here by the estimators
 
-
-WIDTH = 100
-DEPTH = 3
+LEAST_NOISE = 1e-3  # of an item's variance, which is 1
+WIDTH, DEPTH = 100, 3  # of the hidden layers
 _SPAN, _NODES = 6.0, 193  # of the curves that ``interpolated`` reads
 Parameters = list[tuple[torch.Tensor, torch.Tensor]]
 
@@ -183,6 +134,37 @@ class Adam:
                 m.lerp_(g, 0.1)
                 s.lerp_(g * g, 0.001)
                 v.addcdiv_(m, (s / b).sqrt_().add_(1e-8), value=-rate / a)
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkEstimate:
+    """A fitted network.
+
+    Attributes
+    ----------
+    model
+        Its parameters.
+    z
+        (n, d) the last draw of the factors.
+    acceptance, step_size
+        Of the sampler at the end.
+    restarts
+        How often estimation began anew because the sampler had frozen.
+    """
+
+    model: NetworkModel
+    z: FloatArray
+    acceptance: float
+    step_size: float
+    restarts: int = 0
+
+
+def residual_variances(model: NetworkModel, X: FloatArray, Z: FloatArray) -> FloatArray:
+    """(p,) mean squared residuals of the answers there are, .001 or more."""
+    square = np.where(np.isnan(X), 0.0, X - model.predictors(Z)) ** 2
+    seen = np.maximum((~np.isnan(X)).sum(axis=0), 1)
+    variances: FloatArray = np.maximum(square.sum(axis=0) / seen, LEAST_NOISE)
+    return variances
 
 
 def tensor(values: FloatArray) -> torch.Tensor:

@@ -15,7 +15,7 @@ _NEWTON, _DAMPING = 10, 0.7
 _SHORT_EVERY = 5  # moves of a chain, of which one is short
 _FREEDOM = 8.0  # degrees of freedom of the t densities: tails heavier than any posterior's
 _GUARD = 0.1  # weight of the factors' own distribution
-_OFF_CENTRE, _OTHER_SIDE = 0.5, 1.5
+_OFF_CENTER, _OTHER_SIDE = 0.5, 1.5
 _APART, _NEGLIGIBLE = 0.05, -7.0  # when a mode is another one, and when its mass counts
 _MOST_TURNED = 8  # factors of which each is turned round to look for another mode
 
@@ -66,7 +66,7 @@ def posterior_draws(
     rng
         Source of randomness.
     draws
-        Number of draws, one a step of the chain.
+        Number of draws, one per step of the chain.
     start
         (n, d) values of z to start chains from; zeros if omitted.
     burn_in
@@ -85,7 +85,9 @@ def posterior_draws(
     kept = np.empty((draws, *Z.shape))
     for k in range(draws):
         state = (
-            mala.step(rng, target, state)[0] if k % _SHORT_EVERY else mala.short(rng, target, state)
+            mala.step(rng, target, state)[0]
+            if k % _SHORT_EVERY
+            else mala.short_step(rng, target, state)
         )
         kept[k] = state.z
     return kept
@@ -98,7 +100,7 @@ class Proposal:
     Attributes
     ----------
     modes, roots
-        (k, n, d) and (k, n, d, d): centres, and lower Cholesky factors of the scale matrices.
+        (k, n, d) and (k, n, d, d): centers, and lower Cholesky factors of the scale matrices.
     log_weights
         (k, n) of the mixture.
     """
@@ -137,13 +139,13 @@ class Proposal:
 def propose(model: JointModel, X: FloatArray) -> Proposal:
     """Find the modes of z given x and build a proposal about them.
 
-    Damped Newton steps lead from near the centre (not from it: there curves may be level) to a
+    Damped Newton steps lead from near the center (not from it: there curves may be level) to a
     mode, and from the other side of each factor perhaps to others: an item that rises and falls
     does not tell one side from the other. The factors' own distribution, with a small weight,
     guards against posteriors with long arms.
     """
     d = len(model.factor_correlations)
-    first = _mode(model, np.full((len(X), d), _OFF_CENTRE), X)
+    first = _mode(model, np.full((len(X), d), _OFF_CENTER), X)
     peaks = [(first, *_peak(model, first, X))]
     for k in range(d if d <= _MOST_TURNED else 0):
         turned = first.copy()

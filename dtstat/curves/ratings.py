@@ -49,7 +49,7 @@ def _answers(tau: FloatArray) -> FloatArray:
 
 
 def information_table(table: FloatArray) -> FloatArray:
-    """(p, grid) expected square of the derivative by η: what an answer tells about it."""
+    """(p, grid) expected square of the derivative by η: what an answer says about it."""
     log_p, slope = table[..., 0], table[..., 1]
     known = log_p.any(axis=2, keepdims=True)  # categories that the item has
     information: FloatArray = np.where(known, np.exp(log_p) * slope**2, 0.0).sum(axis=1)
@@ -62,14 +62,6 @@ def shares_up_to(x: FloatArray, n_thresholds: int) -> FloatArray:
     counts[counts == 0] = 0.5
     shares: FloatArray = np.cumsum(counts)[:-1] / counts.sum()
     return shares
-
-
-def free_thresholds(shares: FloatArray) -> FloatArray:
-    """Thresholds of an item without factors."""
-    from scipy.special import ndtri
-
-    tau: FloatArray = ndtri(shares)
-    return tau
 
 
 def matching_thresholds(eta: FloatArray, shares: FloatArray, tau: FloatArray) -> FloatArray:

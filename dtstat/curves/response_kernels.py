@@ -53,12 +53,8 @@ def posterior(
     again if Z has more. Missing answers are NaN and left out.
     """
     d, most = Z.shape[1], np.max(start[1:] - start[:-1])
-    at, share, beyond = (
-        np.empty((d, _BLOCK), np.int64),
-        np.empty((d, _BLOCK)),
-        np.empty((d, _BLOCK)),
-    )
-    rows = np.empty(_BLOCK, np.int64)
+    at, rows = np.empty((d, _BLOCK), np.int64), np.empty(_BLOCK, np.int64)
+    share, beyond = np.empty((d, _BLOCK)), np.empty((d, _BLOCK))
     eta, by_eta, slopes = np.empty(_BLOCK), np.empty(_BLOCK), np.empty((most, _BLOCK))
     half_log, weight = 0.5 * (_LOG_2PI + np.log(omega)), 1.0 / omega
     for first in range(0, Z.shape[0], _BLOCK):

@@ -5,8 +5,6 @@
     factors       Z ~ N(0, Φ), variances 1
 
 The curves f_ij are cubic splines (:mod:`dtstat.curves.bspline`) with mean 0.
-
-Correlations of factors that stay apart.
 """
 
 from __future__ import annotations
@@ -20,6 +18,8 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.curves import bspline, ratings
 from dtstat.curves.response_kernels import posterior, predict
+
+_LEAST_EIGENVALUE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +83,11 @@ class ResponseModel:
         return Edges.of(self.support)
 
     @cached_property
-    def _pieces(self) -> FloatArray:
-        """(E, intervals, 4) the cubics of the curves."""
-        return bspline.pieces(self.coefficients)
+    def _curves(self) -> tuple[IntArray, IntArray, FloatArray, float, float, FloatArray]:
+        """The curves as kernels take them: edges, cubics, where these begin, and levels."""
+        pieces = bspline.pieces(self.coefficients)
+        knots = bspline.LOW, 1 / bspline.WIDTH
+        return self.edges.factor, self.edges.start, pieces, *knots, self.intercepts
 
     @cached_property
     def answers(self) -> FloatArray:
@@ -106,12 +108,7 @@ class ResponseModel:
         posterior(
             np.ascontiguousarray(Z),
             X,
-            self.edges.factor,
-            self.edges.start,
-            self._pieces,
-            bspline.LOW,
-            1 / bspline.WIDTH,
-            self.intercepts,
+            *self._curves,
             self.noise,
             self.n_thresholds,
             self.answers,
@@ -125,34 +122,22 @@ class ResponseModel:
 
     def predictors(self, Z: FloatArray) -> FloatArray:
         """(n, p) predictors η = b + Σ f at the rows of Z."""
-        eta, _ = self._predict(Z)
-        return eta
+        return self._predict(Z)[0]
 
     def slopes(self, Z: FloatArray) -> FloatArray:
         """(n, E) slopes of the curves at the rows of Z."""
-        _, slopes = self._predict(Z)
-        return slopes
+        return self._predict(Z)[1]
 
     def _predict(self, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
         eta = np.empty((len(Z), len(self.support)))
         slopes = np.empty((len(Z), len(self.edges.item)))
-        predict(
-            np.ascontiguousarray(Z),
-            self.edges.factor,
-            self.edges.start,
-            self._pieces,
-            bspline.LOW,
-            1 / bspline.WIDTH,
-            self.intercepts,
-            eta,
-            slopes,
-        )
+        predict(np.ascontiguousarray(Z), *self._curves, eta, slopes)
         return eta, slopes
 
     def information(self, Z: FloatArray, X: FloatArray) -> FloatArray:
         """(n, d, d) Φ⁻¹ + JᵀWJ of every row, over the items it has.
 
-        J are slopes of the curves; W is 1/ω for a normal item, for a rating what an answer tells
+        J are slopes of the curves; W is 1/ω for a normal item, for a rating what an answer says
         about η on average.
         """
         eta, J = self._predict(Z)
@@ -173,16 +158,13 @@ class ResponseModel:
             return float(1 / self.noise[i])
         places = np.rint((eta - ratings.LOW) * ratings.PER_UNIT)
         last = len(ratings.GRID) - 1
-        weight: FloatArray = self.told[i, places.clip(0, last).astype(np.int64)]
+        weight: FloatArray = self._answer_information[i, places.clip(0, last).astype(np.int64)]
         return weight
 
     @cached_property
-    def told(self) -> FloatArray:
-        """(p, grid) what an answer tells about η."""
+    def _answer_information(self) -> FloatArray:
+        """(p, grid) what an answer says about η, on average."""
         return ratings.information_table(self.answers)
-
-
-_LEAST_EIGENVALUE = 0.02
 
 
 def correlations(moments: FloatArray) -> FloatArray:

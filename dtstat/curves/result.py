@@ -1,6 +1,4 @@
-"""What a fit with curves keeps of them, and what it tells.
-
-What fitted curves look like: their values, how steep they are, how far from straight.
+"""What a fit keeps of its curves: values and bands, slopes, tables and pictures.
 
 For edge (i, j), with the factors as the model says, Z ~ N(0, Φ), and g_i on the scale on which the
 item (for a rating: the response behind it; for an item known by its normal scores: these) has
@@ -15,10 +13,6 @@ References
 ----------
 Stein, C. M. (1981). Estimation of the mean of a multivariate normal distribution. Annals of
 Statistics 9, 1135–1151.
-
-Tables of fitted item responses: how steep, how far from straight, and how factors correlate.
-
-Item response curves, one panel an item.
 """
 
 from __future__ import annotations
@@ -49,12 +43,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-
-_DRAWS, _THIN, _BURN_IN = 80, 2, 40  # of the factors, for standard errors
-_SCORE_DRAWS = 400
+GRID = np.linspace(-3.0, 3.0, 61)
 CURVE_COLUMNS = ["item", "factor", "z", "value", "lower", "upper"]
 LOADING_COLUMNS = ["item", "factor", "loading", "slope", "r2_map", "r2_line", "nonlinearity"]
+_DRAWS, _THIN, _BURN_IN = 80, 2, 40  # of the factors, for standard errors
+_SCORE_DRAWS, _SHAPE_DRAWS = 400, 20_000
+_OTHERS = 200  # draws of the other factors that a curve is averaged over
 _BAND = 1.959963984540054  # 95 %
+_ROW = 1.35  # inches
+_LETTERS = {4: 18, 3: 25}  # columns → letters that a title above a panel has room for
+_STYLES = ("-", "--", "-.", ":")  # of the item's first, second, ... factor
 
 for _part in (AnswerScale, NetworkModel, NormalScores, ResponseModel):
     register(_part)
@@ -178,7 +176,7 @@ class NonlinearFit:
         return answers_log_likelihood(self.model, self.scale, X, rng)
 
 
-def summarise(
+def summarize(
     estimate: NonlinearEstimate,
     X: FloatArray,
     log_likelihood: float,
@@ -234,11 +232,6 @@ def answer_reader(model: Model, scale: AnswerScale) -> Callable[[int, FloatArray
         return mean
 
     return read
-
-
-GRID = np.linspace(-3.0, 3.0, 61)
-_SHAPE_DRAWS = 20_000
-_OTHERS = 200  # draws of the other factors that a curve is averaged over
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,11 +371,6 @@ def _cell(value: float, error: float, j: int, k: int) -> str:
     return f"{value:.2f}" + ("" if math.isnan(error) else f" ({error:.2f})")
 
 
-_ROW = 1.35  # inches
-_LETTERS = {4: 18, 3: 25}  # columns → letters that a title above a panel has room for
-_STYLES = ("-", "--", "-.", ":")  # of the item's first, second, ... factor
-
-
 def curve_panels(
     curves: pd.DataFrame, panels: dict[str, list[str]], ax: Axes | None = None
 ) -> Figure | SubFigure:
@@ -403,8 +391,8 @@ def curve_panels(
     banded = bool(curves["lower"].notna().any())
     for panel, (item, own) in zip(axes, panels.items(), strict=True):
         for place, factor in enumerate(own):
-            colour = canvas.CYCLE[factors.index(factor) % len(canvas.CYCLE)]
-            _curve(panel, by_edge[item, factor], colour, _STYLES[place % len(_STYLES)])
+            color = canvas.CYCLE[factors.index(factor) % len(canvas.CYCLE)]
+            _curve(panel, by_edge[item, factor], color, _STYLES[place % len(_STYLES)])
         canvas.bare(panel)
         panel.set_title(_title(item, own, _LETTERS[columns]), fontsize=canvas.SMALL, loc="left")
         panel.set_xticks([-2, 0, 2])
@@ -419,12 +407,12 @@ def curve_panels(
     return figure
 
 
-def _curve(ax: Axes, curve: pd.DataFrame, colour: str, line: str) -> None:
+def _curve(ax: Axes, curve: pd.DataFrame, color: str, line: str) -> None:
     z = curve["z"].to_numpy(dtype=float)
     if curve["lower"].notna().any():
         low, high = (curve[end].to_numpy(dtype=float) for end in ("lower", "upper"))
-        ax.fill_between(z, low, high, color=colour, alpha=0.25, linewidth=0)
-    ax.plot(z, curve["value"].to_numpy(dtype=float), color=colour, linestyle=line, linewidth=1.6)
+        ax.fill_between(z, low, high, color=color, alpha=0.25, linewidth=0)
+    ax.plot(z, curve["value"].to_numpy(dtype=float), color=color, linestyle=line, linewidth=1.6)
 
 
 def _title(item: str, factors: list[str], most: int) -> str:

@@ -1,34 +1,26 @@
 """Between the answers people gave and the numbers a nonlinear model is fitted to.
 
-Continuous items are standardised, or known by their normal scores (which of them:
-:mod:`dtstat.curves.scales`). Ratings become categories 0, 1, ...; a rating that
-the scale has not seen counts as the nearest one it has.
+Ratings become categories 0, 1, ...; a rating that the scale has not seen counts as the nearest one
+it has. Continuous items are standardized, or known by their normal scores: a rising map y = h(x)
+through a few of their answers. Between knots, answers with evenly spread scores, h is linear;
+beyond the last one it goes on as the logarithm, h(x) = s + log(1 + b (x − a)), with the slope b of
+the last piece, so that an answer farther out than any before is not taken for a miracle. If an item
+is reversed (−x), so are its scores.
 
-Which continuous items curves are drawn through as measured, and which by their normal scores.
-
-Curves have normal noise about them. An item with long tails (an income, a time, a large count) has
-not: its few largest answers would decide about its curve, and with it about the structure, by the
-luck of the draw. An item with bounded or bending responses may have it, while its normal scores
-have not. So each item is judged by its likelihood given the factors. With z the factor scores of
-the copula model and f a smooth curve through the item,
+Which of the two: curves have normal noise about them. An item with long tails (an income, a time, a
+large count) has not: its few largest answers would decide about its curve, and with it about the
+structure, by the luck of the draw. An item with bounded or bending responses may have it, while its
+normal scores have not. So each item is judged by its likelihood given the factors. With z the
+factor scores of the copula model and f a smooth curve through the item,
 
     ℓ = −½ log Var(h(x) − f(z)) + mean of log h'(x)    nats per answer,
 
-where h standardises, or gives the normal scores (less one nat for each knot of these). Normal
+where h standardizes, or gives the normal scores (less one nat for each knot of these). Normal
 scores are taken if they gain more than .15. To gain less it is enough that z is known with an
 error only: of z² + noise about .1, though curves of the units are far more likely once the factors
 are known through them; of exp(σ y), y normal, σ = .2 .04, σ = .4 .15, σ = .5 .23, σ = 1 .9. Up to
-σ = .3 curves in the items' own units are as stable as those of their logarithms.
-
-Nothing here is random: the choice depends neither on the seed nor on units, signs and the order
-of items.
-
-A continuous item by its normal scores: a rising map y = h(x) through a few of its answers.
-
-Between knots, answers with evenly spread scores, h is linear; beyond the last one it goes on as
-the logarithm, h(x) = s + log(1 + b (x − a)), with the slope b of the last piece, so that an answer
-farther out than any before is not taken for a miracle. Turned round (−x), an item has its scores
-turned round.
+σ = .3 curves in the items' own units are as stable as those of their logarithms. Nothing here is
+random: the choice depends neither on the seed nor on units, signs and the order of items.
 """
 
 from __future__ import annotations
@@ -43,7 +35,13 @@ from dtstat.curves import bspline
 from dtstat.factors.copula import FactorEstimate
 from dtstat.factors.scores import factor_scores
 
+_MOST_KNOTS = 32  # even: a middle one would have two nearest answers
+_FAR = 30.0  # scores beyond the last answer: what lies farther is not a number anybody gave
+_SLOPES = (1e-280, 1e280)  # so that logarithms and products stay numbers
 _NODES = 21  # of Gauss–Hermite quadrature
+_SMOOTHING = 10.0
+_GAIN = 0.15  # nats per answer
+_LEAST_ANSWERS = 11  # distinct ones: with fewer an item has steps, not a density
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +114,13 @@ class AnswerScale:
         return density
 
     def encode(self, X: FloatArray) -> FloatArray:
-        """(n, p) standardised answers, normal scores and categories; NaN stays NaN."""
+        """(n, p) standardized answers, normal scores and categories; NaN stays NaN."""
         coded = np.ascontiguousarray((X - self.mean) / self.sd)  # kernels read row by row
         for i, levels in enumerate(self.levels):
             if len(levels):
-                coded[:, i] = _categories(X[:, i], levels)
+                between = (levels[1:] + levels[:-1]) / 2
+                category = np.searchsorted(between, X[:, i]).astype(np.float64)
+                coded[:, i] = np.where(np.isnan(X[:, i]), np.nan, category)
             elif self.normal[i].used:
                 coded[:, i] = self.normal[i].encode(X[:, i])
         return coded
@@ -142,79 +142,6 @@ class AnswerScale:
         drawn = self.normal[i].decode(eta[:, None] + np.sqrt(noise) * u)
         mean: FloatArray = drawn @ (weights / weights.sum())
         return mean
-
-
-def _categories(x: FloatArray, levels: FloatArray) -> FloatArray:
-    between = (levels[1:] + levels[:-1]) / 2
-    return np.where(np.isnan(x), np.nan, np.searchsorted(between, x).astype(np.float64))
-
-
-_SMOOTHING = 10.0
-_GAIN = 0.15  # nats per answer
-_LEAST_ANSWERS = 11  # distinct ones: with fewer an item has steps, not a density
-
-
-def gains_by_scores(
-    X: FloatArray, support: BoolArray, start: FactorEstimate, normal_scores: FloatArray
-) -> FloatArray:
-    """(p,) nats per answer that normal scores gain; −inf for items with few distinct answers.
-
-    Parameters
-    ----------
-    X
-        (n, p) answers; NaN if missing.
-    support, start
-        (p, d) the structure, and its copula model.
-    normal_scores
-        (n, p) normal scores of the answers, from which factors are estimated.
-    """
-    Z, _ = factor_scores(start, normal_scores)
-    designs = [bspline.design(z) for z in _standardised(Z).T]
-    gains = np.full(X.shape[1], -np.inf)
-    for i, parents in enumerate(map(np.flatnonzero, support)):
-        seen = ~np.isnan(X[:, i])
-        x = X[seen, i]
-        if len(np.unique(x)) < _LEAST_ANSWERS:
-            continue
-        B = np.hstack([np.ones((len(x), 1)), *(designs[k][seen] for k in parents)])
-        gains[i] = _gain(x, B)
-    return gains
-
-
-def better_by_scores(
-    X: FloatArray, support: BoolArray, start: FactorEstimate, normal_scores: FloatArray
-) -> BoolArray:
-    """(p,) which items are known by their normal scores; arguments as above."""
-    return gains_by_scores(X, support, start, normal_scores) > _GAIN
-
-
-def _gain(x: FloatArray, B: FloatArray) -> float:
-    h = NormalScores.learn(x)
-    sd = float(x.std())
-    as_measured = -0.5 * np.log(_left((x - x.mean()) / sd, B)) - np.log(sd)
-    by_scores = -0.5 * np.log(_left(h.encode(x), B)) + h.log_slope(x).mean()
-    price = (len(h.answers) - 2) / len(x)  # knots, instead of mean and variance
-    return float(by_scores - as_measured - price)
-
-
-def _left(y: FloatArray, B: FloatArray) -> float:
-    """Variance about a penalised curve."""
-    curves = (B.shape[1] - 1) // bspline.K
-    A = B.T @ B
-    A[1:, 1:] += _SMOOTHING * np.kron(np.eye(curves), bspline.penalty())
-    A.flat[:: len(A) + 1] += 1e-6 * len(y)
-    residual = y - B @ np.linalg.solve(A, B.T @ y)
-    return float(np.mean(residual**2))
-
-
-def _standardised(Z: FloatArray) -> FloatArray:
-    standard: FloatArray = np.nan_to_num((Z - np.nanmean(Z, axis=0)) / np.nanstd(Z, axis=0))
-    return standard
-
-
-_MOST_KNOTS = 32  # even: a middle one would have two nearest answers
-_FAR = 30.0  # scores beyond the last answer: what lies farther is not a number anybody gave
-_SLOPES = (1e-280, 1e280)  # so that logarithms and products stay numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,3 +216,57 @@ class NormalScores:
         slopes = self._slopes
         below = np.maximum(self.answers[0] - x, 0) * slopes[0]
         return below, np.maximum(x - self.answers[-1], 0) * slopes[-1]
+
+
+def better_by_scores(
+    X: FloatArray, support: BoolArray, start: FactorEstimate, normal_scores: FloatArray
+) -> BoolArray:
+    """(p,) which items are known by their normal scores; arguments as below."""
+    return gains_by_scores(X, support, start, normal_scores) > _GAIN
+
+
+def gains_by_scores(
+    X: FloatArray, support: BoolArray, start: FactorEstimate, normal_scores: FloatArray
+) -> FloatArray:
+    """(p,) nats per answer that normal scores gain; −inf for items with few distinct answers.
+
+    Parameters
+    ----------
+    X
+        (n, p) answers; NaN if missing.
+    support, start
+        (p, d) the structure, and its copula model.
+    normal_scores
+        (n, p) normal scores of the answers, from which factors are estimated.
+    """
+    Z, _ = factor_scores(start, normal_scores)
+    Z = np.nan_to_num((Z - np.nanmean(Z, axis=0)) / np.nanstd(Z, axis=0))
+    designs = [bspline.design(z) for z in Z.T]
+    gains = np.full(X.shape[1], -np.inf)
+    for i, parents in enumerate(map(np.flatnonzero, support)):
+        seen = ~np.isnan(X[:, i])
+        x = X[seen, i]
+        if len(np.unique(x)) < _LEAST_ANSWERS:
+            continue
+        B = np.hstack([np.ones((len(x), 1)), *(designs[k][seen] for k in parents)])
+        gains[i] = _gain(x, B)
+    return gains
+
+
+def _gain(x: FloatArray, B: FloatArray) -> float:
+    h = NormalScores.learn(x)
+    sd = float(x.std())
+    as_measured = -0.5 * np.log(_residual_variance((x - x.mean()) / sd, B)) - np.log(sd)
+    by_scores = -0.5 * np.log(_residual_variance(h.encode(x), B)) + h.log_slope(x).mean()
+    price = (len(h.answers) - 2) / len(x)  # knots, instead of mean and variance
+    return float(by_scores - as_measured - price)
+
+
+def _residual_variance(y: FloatArray, B: FloatArray) -> float:
+    """Variance of y about penalized curves with the design B."""
+    curves = (B.shape[1] - 1) // bspline.K
+    A = B.T @ B
+    A[1:, 1:] += _SMOOTHING * np.kron(np.eye(curves), bspline.penalty())
+    A.flat[:: len(A) + 1] += 1e-6 * len(y)
+    residual = y - B @ np.linalg.solve(A, B.T @ y)
+    return float(np.mean(residual**2))

@@ -1,4 +1,4 @@
-"""Nonlinear item responses by penalised splines and stochastic-approximation EM.
+"""Nonlinear item responses by penalized splines and stochastic-approximation EM.
 
 E-step: some MALA moves of every person's factors (:mod:`dtstat.curves.mala`). M-step,
 for each item: with B the splines at the drawn factors and y the answer (for a rating the mean of
@@ -8,7 +8,7 @@ averages
     S ← S + γ (Σ B Bᵀ − S),    t ← t + γ (Σ B y − t)
 
 (Delyon, Lavielle & Moulines 1999; γ = 1 at first, then falling) give the coefficients in closed
-form, β = (S/ω + Σ λ_j P_j)⁻¹ t/ω, with one smoothing parameter an edge by the method of Fellner
+form, β = (S/ω + Σ λ_j P_j)⁻¹ t/ω, with one smoothing parameter per edge by the method of Fellner
 and Schall (Wood & Fasiolo 2017):
 
     λ ← λ (rank P / λ − tr[(S/ω + λP)⁻¹ P]) / βᵀPβ.
@@ -47,7 +47,7 @@ from dtstat.curves.response_model import ResponseModel, correlations
 STEPS = 50
 _MOVES = 5  # of MALA between two M-steps, one of them short
 _SETTLING = 20  # steps with γ = 1
-_PHI_FROM = 10  # step at which Φ begins to move: curves must have learnt something
+_PHI_FROM = 10  # step at which Φ begins to move: curves must have learned something
 _LEAST_NOISE = 1e-3  # of an item's variance
 _RIDGE = 1e-6  # relative; constants of several parents of an item are one
 _SMOOTHING = (1e-3, 1e7)
@@ -103,7 +103,7 @@ def fit_spline(
     Parameters
     ----------
     X
-        (n, p) standardised answers, or categories 0, 1, ... of ratings; NaN if missing.
+        (n, p) standardized answers, or categories 0, 1, ... of ratings; NaN if missing.
     support
         (p, d) the structure; every factor has items.
     Z, Phi
@@ -132,14 +132,37 @@ def fit_spline(
     if found is not None:
         return found
     warn(f"{_FROZEN} It was started again.", EstimationWarning, stacklevel=2)
-    calmer = (Phi + np.eye(len(Phi))) / 2
-    found = _run(X, _start(X, support, calmer, n_categories), Z, rng, steps, progress)
+    weaker = (Phi + np.eye(len(Phi))) / 2
+    found = _run(X, _start(X, support, weaker, n_categories), Z, rng, steps, progress)
     if found is None:
         raise EstimationError(
             f"{_FROZEN} So it did when started again: factors of this structure coincide. Use the "
             "estimator 'copula', or a structure with fewer factors."
         )
     return replace(found, restarts=1)
+
+
+def _start(
+    X: FloatArray, support: BoolArray, Phi: FloatArray, n_categories: IntArray
+) -> ResponseModel:
+    """Return a model without curves: means and variances, thresholds at the shares of answers."""
+    from scipy.special import ndtri
+
+    rated, covered = n_categories > 0, support.any(axis=1)
+    m = np.maximum(n_categories - 1, 0)
+    thresholds = np.zeros((X.shape[1], int(m.max(initial=0))))
+    for i in np.flatnonzero(rated):
+        thresholds[i, : m[i]] = ndtri(ratings.shares_up_to(X[:, i], int(m[i])))
+    variance = np.nanvar(X, axis=0)
+    return ResponseModel(
+        support=support,
+        coefficients=np.zeros((int(support.sum()), bspline.K)),
+        intercepts=np.where(rated, 0.0, np.nanmean(X, axis=0)),
+        noise=np.where(rated, 1.0, np.where(covered, variance / 2, variance)),
+        thresholds=thresholds,
+        n_thresholds=m,
+        factor_correlations=correlations(Phi),
+    )
 
 
 def _run(
@@ -151,7 +174,7 @@ def _run(
     progress: Progress,
 ) -> SplineEstimate | None:
     """Run all steps; None if the sampler freezes."""
-    fit, Z = _Fit(X, model), _standardised(Z)
+    fit, Z = _Fit(X, model), _standardized(Z)
     fit.m_step(Z, 1.0, moves_phi=False)
     C = posterior_covariance(fit.model, Z, X)
     state = mala.init(fit.target, Z, 1.0, C)
@@ -161,13 +184,13 @@ def _run(
         if t < _SETTLING or t % _MOVES == 0:  # it hardly moves later
             C = posterior_covariance(fit.model, state.z, X)
         state = mala.init(fit.target, state.z, state.step_size, C)
-        state = mala.short(rng, fit.target, state)
+        state = mala.short_step(rng, fit.target, state)
         for _ in range(_MOVES - 1):
             state, info = mala.step(rng, fit.target, state)
             state = mala.adapt(state, info, 1.0 / (1 + t) ** 0.5)
             acceptance = info.acceptance
-        state = replace(state, z=_standardised(state.z))
-        if t >= _PHI_FROM and mala.frozen(state, acceptance):
+        state = replace(state, z=_standardized(state.z))
+        if t >= _PHI_FROM and mala.is_frozen(state, acceptance):
             return None
         fit.m_step(state.z, gamma, moves_phi=t >= _PHI_FROM)
     return SplineEstimate(fit.model, state.z, fit.edf, fit.smoothing, acceptance, state.step_size)
@@ -212,7 +235,12 @@ class _Fit:
             levels = (beta * means[parents]).sum(axis=1)
             coefficients[which] = beta - levels[:, None]
             intercepts[i] = 0.0 if self.rated[i] else levels.sum()
-        Phi = self._correlations(Z, gamma) if moves_phi else model.factor_correlations
+        Phi = model.factor_correlations
+        if moves_phi:
+            moments = Z.T @ Z / len(Z)
+            old = self.moments
+            self.moments = moments if gamma == 1.0 else old + gamma * (moments - old)
+            Phi = correlations(self.moments)
         self.model = replace(
             model,
             coefficients=coefficients,
@@ -283,39 +311,12 @@ class _Fit:
             thresholds[i, : len(shares)] = old + gamma * (new - old)
         return thresholds
 
-    def _correlations(self, Z: FloatArray, gamma: float) -> FloatArray:
-        moments = Z.T @ Z / len(Z)
-        self.moments = moments if gamma == 1.0 else self.moments + gamma * (moments - self.moments)
-        return correlations(self.moments)
 
-
-def _standardised(Z: FloatArray) -> FloatArray:
+def _standardized(Z: FloatArray) -> FloatArray:
     """Draws with mean 0 and variance 1 of every factor.
 
     Parameter expansion (Liu, Rubin & Wu 1998): in a larger model with free means and variances of
-    the factors EM does not creep along them; curves of the standardised factors are its solution.
+    the factors EM does not creep along them; curves of the standardized factors are its solution.
     """
     standard: FloatArray = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     return standard
-
-
-def _start(
-    X: FloatArray, support: BoolArray, Phi: FloatArray, n_categories: IntArray
-) -> ResponseModel:
-    """Return a model without curves: means and variances, thresholds at the shares of answers."""
-    rated, covered = n_categories > 0, support.any(axis=1)
-    m = np.maximum(n_categories - 1, 0)
-    thresholds = np.zeros((X.shape[1], int(m.max(initial=0))))
-    for i in np.flatnonzero(rated):
-        shares = ratings.shares_up_to(X[:, i], int(m[i]))
-        thresholds[i, : m[i]] = ratings.free_thresholds(shares)
-    variance = np.nanvar(X, axis=0)
-    return ResponseModel(
-        support=support,
-        coefficients=np.zeros((int(support.sum()), bspline.K)),
-        intercepts=np.where(rated, 0.0, np.nanmean(X, axis=0)),
-        noise=np.where(rated, 1.0, np.where(covered, variance / 2, variance)),
-        thresholds=thresholds,
-        n_thresholds=m,
-        factor_correlations=correlations(Phi),
-    )

@@ -1,10 +1,8 @@
 """The masked network by stochastic EM (the paper, appendix C.2).
 
-E-step: MALA moves every person's factors (:mod:`dtstat.curves.mala`), one draw
-completes the data. M-step: Adam steps on Σ (x_i − g_i(z))² / 2ω_i, Ω from the residuals in closed
-form, Φ from the draw. :mod:`dtstat.curves.stochastic_em` has the numbers.
-
-How stochastic EM goes about it: as in the paper, or faster.
+E-step: MALA moves every person's factors (:mod:`dtstat.curves.mala`), one draw completes the data.
+M-step: Adam steps on Σ (x_i − g_i(z))² / 2ω_i, Ω from the residuals in closed form, Φ from the
+draw.
 
 ``PAPER`` follows appendix C.2: 3000 iterations; in each, isotropic MALA whose step size is tuned
 until .574 ± .01 of the proposals are accepted, ten moves discarded, one draw kept, one Adam step
@@ -32,7 +30,6 @@ over the last half.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,11 +52,10 @@ from dtstat.curves.network_model import NetworkModel
 from dtstat.curves.posterior import posterior_covariance
 from dtstat.curves.response_model import correlations
 
-
-def falling(done: float, first: float, last: float) -> float:
-    """Learning rate when a share of the work is done: constant for half of it, then a cosine."""
-    late = max(2 * done - 1, 0.0)
-    return last + (1 + math.cos(math.pi * late)) / 2 * (first - last)
+_PATIENCE = 5  # frozen iterations in a row
+_PILOT = 500  # rows that the preconditioner is learned from
+_LAST_MOVES, _BETWEEN = 20, 4  # of MALA at the averaged parameters; Ω is from every fourth
+_START_NOISE = 0.5
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ class Schedule:
     interpolated
         Whether training reads outputs with one parent off a table.
     decay
-        Precision of a normal prior of the weights, which keeps few answers from being learnt by
+        Precision of a normal prior of the weights, which keeps few answers from being learned by
         heart; 0: none.
     """
 
@@ -149,24 +145,10 @@ FAST = Schedule(
 )
 
 
-_PATIENCE = 5  # frozen iterations in a row
-_PILOT = 500  # rows that the preconditioner is learnt from
-_LAST_MOVES, _BETWEEN = 20, 4  # of MALA at the averaged parameters; Ω is from every fourth
-_START_NOISE = 0.5
-
-
-class _Frozen(Exception):
-    """The sampler has stopped travelling."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Start:
-    """The data, and where estimation starts."""
-
-    X: FloatArray
-    support: BoolArray
-    Z: FloatArray
-    Phi: FloatArray
+def falling(done: float, first: float, last: float) -> float:
+    """Learning rate when a share of the work is done: constant for half of it, then a cosine."""
+    late = max(2 * done - 1, 0.0)
+    return last + (1 + math.cos(math.pi * late)) / 2 * (first - last)
 
 
 def fit_network(
@@ -180,13 +162,13 @@ def fit_network(
 ) -> NetworkEstimate:
     """Estimate network, noise and Φ of a given structure.
 
-    A sampler that freezes (``mala.frozen``, five iterations in a row) makes estimation start anew,
-    once, with Φ held still for half of the iterations and damped more.
+    A sampler that freezes (``mala.is_frozen``, five iterations in a row) makes estimation start
+    anew, once, with Φ held still for half of the iterations and damped more.
 
     Parameters
     ----------
     X
-        (n, p) standardised answers; NaN if missing.
+        (n, p) standardized answers; NaN if missing.
     support
         (p, d) the structure.
     Z, Phi
@@ -198,52 +180,52 @@ def fit_network(
     progress
         True for a bar, a function of (done, total), or None.
     """
-    begun = time.perf_counter()
     start = _Start(np.ascontiguousarray(X), support, Z, Phi)
-    try:
-        estimate = _run(start, rng, schedule, progress)
-    except _Frozen:
+    found = _run(start, rng, schedule, progress)
+    if found is None:
         warn(
             "The sampler of the network's factors froze; estimation starts anew with slower "
             "factor correlations. If it happens often, use estimator='spline'.",
             EstimationWarning,
             stacklevel=2,
         )
-        estimate = _again(start, rng, schedule, progress)
-    return replace(estimate, seconds=time.perf_counter() - begun)
+        still = max(schedule.iterations // 2, schedule.phi_from)
+        slower = replace(schedule, phi_from=still, phi_damping=schedule.phi_damping / 4)
+        found = _run(start, rng, slower, progress)
+        if found is None:
+            raise EstimationError(
+                f"The network with {support.shape[1]} factors cannot be estimated: its sampler "
+                "froze twice. Use estimator='spline', or fewer factors."
+            )
+        found = replace(found, restarts=1)
+    return found
 
 
-def _again(
-    start: _Start, rng: np.random.Generator, schedule: Schedule, progress: Progress
-) -> NetworkEstimate:
-    still = max(schedule.iterations // 2, schedule.phi_from)
-    slower = replace(schedule, phi_from=still, phi_damping=schedule.phi_damping / 4)
-    try:
-        return replace(_run(start, rng, slower, progress), restarts=1)
-    except _Frozen:
-        d = start.support.shape[1]
-        raise EstimationError(
-            f"The network with {d} factors cannot be estimated: its sampler froze twice. "
-            "Use estimator='spline', or fewer factors."
-        ) from None
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """The data, and where estimation starts."""
+
+    X: FloatArray
+    support: BoolArray
+    Z: FloatArray
+    Phi: FloatArray
 
 
 def _run(
     start: _Start, rng: np.random.Generator, schedule: Schedule, progress: Progress
-) -> NetworkEstimate:
+) -> NetworkEstimate | None:
+    """Run all iterations; None if the sampler freezes."""
     fit = _Fit(start, rng, schedule)
     fit.pretrain()
     frozen = 0
     for t in track(range(schedule.iterations), progress, "network"):
         fit.e_step(t)
-        frozen = frozen + 1 if mala.frozen(fit.state, fit.acceptance) else 0
+        frozen = frozen + 1 if mala.is_frozen(fit.state, fit.acceptance) else 0
         if frozen == _PATIENCE:
-            raise _Frozen
+            return None
         fit.m_step(t)
     model = fit.finish()
-    return NetworkEstimate(
-        model, fit.state.z, fit.acceptance, fit.state.step_size, 0, schedule.iterations, 0.0
-    )
+    return NetworkEstimate(model, fit.state.z, fit.acceptance, fit.state.step_size)
 
 
 class _Fit:

@@ -71,11 +71,12 @@ def spline_uncertainty(
     J = np.zeros((size + d * (d - 1) // 2,) * 2)
     for first in range(0, len(X), _BLOCK):
         rows = slice(first, first + _BLOCK)
+        halves = np.array_split(draws[:, rows], 2)
         J += _products(
-            [
+            *(
                 np.hstack([_curve_scores(model, X[rows], half), _phi(model, half)])
-                for half in np.array_split(draws[:, rows], 2)
-            ]
+                for half in halves
+            )
         )
     least = _RIDGE * J.trace() / len(J)
     J[:size, :size] += np.kron(np.diag(smoothing), bspline.penalty())
@@ -86,14 +87,14 @@ def spline_uncertainty(
 def phi_uncertainty(model: JointModel, draws: FloatArray, n_grid: int, E: int) -> Uncertainty:
     """Compute standard errors of Φ, the curves taken as known; those of the curves are NaN."""
     d = draws.shape[2]
-    J = _products([_phi(model, half) for half in np.array_split(draws, 2)])
+    J = _products(*(_phi(model, half) for half in np.array_split(draws, 2)))
     V = _inverse(J, _RIDGE * J.trace()) if d > 1 else J
     return Uncertainty(np.full((E, n_grid), np.nan), _symmetric(V, 0, d))
 
 
-def _products(halves: list[FloatArray]) -> FloatArray:
+def _products(a: FloatArray, b: FloatArray) -> FloatArray:
     """Sum over rows of s_a s_bᵀ, made symmetric."""
-    product = halves[0].T @ halves[1]
+    product = a.T @ b
     return (product + product.T) / 2
 
 

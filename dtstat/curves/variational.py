@@ -20,7 +20,6 @@ Burda, Y., Grosse, R. & Salakhutdinov, R. (2016). Importance weighted autoencode
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 
@@ -71,12 +70,11 @@ def fit_variational(
     steps
         Adam steps, after as many, 300 at most, on the values of the start.
     """
-    begun = time.perf_counter()
     fit = _Autoencoder(np.ascontiguousarray(X), support, Phi, rng)
     fit.pretrain(Z, min(_PRETRAINING, steps))
     for t in track(range(steps), progress, "network"):
         fit.step(t, steps)
-    return fit.finish(steps, begun)
+    return fit.finish()
 
 
 class _Autoencoder:
@@ -157,7 +155,7 @@ class _Autoencoder:
         terms = left.square() * torch.exp(-log_omega) + log_omega + _LOG_2PI
         return -0.5 * (terms * self.seen[rows]).sum(dim=1)
 
-    def finish(self, steps: int, begun: float) -> NetworkEstimate:
+    def finish(self) -> NetworkEstimate:
         """Put the averages in place, and draw the factors once by MALA from the encoder's means."""
         if self.averages:
             for mean, value in zip(self.means, self.moving, strict=True):
@@ -174,8 +172,7 @@ class _Autoencoder:
 
         state = mala.init(target, z, 1.0, posterior_covariance(model, z, self.X))
         state, acceptance = mala.burn_in(self.rng, target, state, _LAST_MOVES)
-        seconds = time.perf_counter() - begun
-        return NetworkEstimate(model, state.z, acceptance, state.step_size, 0, steps, seconds)
+        return NetworkEstimate(model, state.z, acceptance, state.step_size)
 
 
 def _log_normal(u: torch.Tensor, root: torch.Tensor) -> torch.Tensor:

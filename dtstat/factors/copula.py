@@ -1,4 +1,4 @@
-"""Factor models of the Gaussian copula: rank correlations to latent ones, then ML for a support."""
+"""Factor models of the Gaussian copula: latent correlations, then maximum likelihood."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, FactorLikelihood, maximise
+from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, FactorLikelihood, maximize
 
 _NEGATIVE = -1e-8  # an eigenvalue below is negative by more than rounding
 _LEAST_EIGENVALUE = 1e-6  # what it is raised to
@@ -220,7 +220,7 @@ def fit_factors(
     # A factor without items changes nothing, and LAPACK refuses matrices of size 0.
     likelihood = FactorLikelihood(R, support if d else np.zeros((p, 1), dtype=bool))
     constant = p / 2 * math.log(2 * math.pi)
-    found = maximise(likelihood, tolerance / n_obs, max_iterations, enough / n_obs + constant)
+    found = maximize(likelihood, tolerance / n_obs, max_iterations, enough / n_obs + constant)
     L, T, log_psi = likelihood.unpack(found.theta)
     return as_estimate(
         L[:, :d],

@@ -110,7 +110,7 @@ def _latent_correlation(X: FloatArray, a: IntArray, b: IntArray) -> float:
     items = np.concatenate([a, b])
     R = latent_correlation_matrix(X[:, items], ["ordinal"] * len(items))
     first = np.arange(len(items)) < len(a)
-    # A pair that has only one answer in its common rows tells nothing.
+    # A pair that has only one answer in its common rows says nothing.
     fitted = fit_factors(
         nearest_correlation(np.nan_to_num(R)), len(X), np.column_stack([first, ~first])
     )

@@ -4,9 +4,8 @@ Structures are searched for and compared by rank correlations. Of ratings these 
 because ties take part of the dependence away: with five categories a loading of .80 looks like .76,
 with two like .67. So where items are binary or ordinal, the model is fitted once more to their
 polychoric correlations, and where others are continuous to polyserial ones, with the continuous
-items as normal scores; any increasing transformation of an item is still the same item.
-
-How well a factor model fits the latent correlations: the usual measures under lavaan's names.
+items as normal scores; any increasing transformation of an item is still the same item. How well
+the model fits is said by the usual measures, under lavaan's names.
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ from dtstat.factors.robust import (
     robust_inference,
 )
 from dtstat.factors.scores import Marginals, normal_scores
+from dtstat.simulation.designs import draw_normal
 
 RATINGS = ("polychoric", "tetrachoric", "mixed")
 # With 100 rows of 9 to 25 items true models are rejected in 3 to 10 % of samples (skewed items with
@@ -45,6 +45,7 @@ _FEWEST_ROWS, _ROWS_PER_ITEM, _ROWS_PER_YES_OR_NO = 100, 4, 10
 _FEWEST_INFLUENCES = 200  # rows that Γ is estimated from
 _DRAWN_ROWS, _SEED = 5000, 0
 _PERFECT = 0.999  # a correlation beyond has no standard error
+_RMSEA = ("rmsea", "rmsea.ci.lower", "rmsea.ci.upper", "rmsea.pvalue")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,21 +101,6 @@ class Answers:
         return latent_influence(self.values, self.kinds, latent.measure, latent.R, **limit)
 
 
-def drawn_answers(latent: LatentCorrelations) -> Answers | None:
-    """Rows as a matrix of correlations implies them: normal, and so continuous.
-
-    None for polychoric correlations, whose errors depend on thresholds that a matrix does not tell.
-    """
-    if latent.measure not in TRACEABLE or latent.measure in RATINGS:
-        return None
-    p = len(latent.R)
-    root = np.linalg.cholesky(nearest_correlation(latent.R))
-    m = most_rows(_DRAWN_ROWS, p, latent.measure)
-    Z = np.random.default_rng(_SEED).standard_normal((m, p)) @ root.T
-    continuous: ItemKind = "continuous"
-    return Answers(Z, (continuous,) * p)
-
-
 @dataclass(frozen=True, eq=False)
 class Source:
     """Latent correlations with the rows behind them; without rows if only a matrix is known."""
@@ -125,13 +111,27 @@ class Source:
     @cached_property
     def rows(self) -> Answers | None:
         """The answers, or rows as the matrix implies them; None if it does not."""
-        return drawn_answers(self.latent) if self.answers is None else self.answers
+        return _implied_rows(self.latent) if self.answers is None else self.answers
 
     @cached_property
     def influence(self) -> Influence:
         """Influence of the rows on the correlations."""
         assert self.rows is not None
         return self.rows.influence(self.latent)
+
+
+def _implied_rows(latent: LatentCorrelations) -> Answers | None:
+    """Draw rows as a matrix of correlations implies them: normal, and so continuous.
+
+    None for polychoric correlations, whose errors depend on thresholds that a matrix does not show.
+    """
+    if latent.measure not in TRACEABLE or latent.measure in RATINGS:
+        return None
+    p = len(latent.R)
+    m = most_rows(_DRAWN_ROWS, p, latent.measure)
+    Z = draw_normal(m, nearest_correlation(latent.R), np.random.default_rng(_SEED))
+    continuous: ItemKind = "continuous"
+    return Answers(Z, (continuous,) * p)
 
 
 def as_reported(
@@ -171,9 +171,8 @@ def as_reported(
 
 def _behind_ratings(answers: Answers, latent: LatentCorrelations) -> Source | None:
     """Return polychoric or mixed correlations and their rows; None where a pair has none."""
-    kinds = answers.kinds
+    values, kinds = answers.values, answers.kinds
     continuous = [kind == "continuous" for kind in kinds]
-    values = answers.values
     if any(continuous):
         values = values.copy()
         values[:, continuous] = normal_scores(values[:, continuous])
@@ -214,9 +213,9 @@ def scoring_model(model: ReportedModel, margins: Marginals) -> FactorEstimate:
     """Return the model of the normal scores of the answers, to score people by.
 
     The normal score s of a rating is less reliable than the variable y behind it: its correlation
-    with y is a = E[s y] < 1. So it has the loading aλ, which gives
-    the best linear prediction of the factors, up to the part of the dependence between scores that
-    is not linear in y, and its error.
+    with y is a = E[s y] < 1. So it has the loading aλ, which gives the best linear prediction of
+    the factors and its error, up to the part of the dependence between scores that is not linear
+    in y.
     """
     if not model.as_ratings:
         return model.estimate
@@ -225,15 +224,6 @@ def scoring_model(model: ReportedModel, margins: Marginals) -> FactorEstimate:
     loadings = estimate.loadings * a[:, None]
     explained = ((loadings @ estimate.factor_correlations) * loadings).sum(axis=1)
     return replace(estimate, loadings=loadings, uniquenesses=1.0 - explained)
-
-
-_RMSEA = ("rmsea", "rmsea.ci.lower", "rmsea.ci.upper", "rmsea.pvalue")
-
-
-def srmr(R: FloatArray, estimate: FactorEstimate) -> float:
-    """Root mean square of the residual correlations, the diagonal counted as lavaan does."""
-    residual = (R - implied_correlations(estimate))[np.tril_indices(len(R))]
-    return float(np.sqrt(np.mean(residual**2)))
 
 
 def factor_fit_measures(model: ReportedModel, n: int) -> dict[str, float]:
@@ -274,3 +264,9 @@ def factor_fit_measures(model: ReportedModel, n: int) -> dict[str, float]:
         **{name: relative[name] for name in _RMSEA},
         "srmr": fit,
     }
+
+
+def srmr(R: FloatArray, estimate: FactorEstimate) -> float:
+    """Root mean square of the residual correlations, the diagonal counted as lavaan does."""
+    residual = (R - implied_correlations(estimate))[np.tril_indices(len(R))]
+    return float(np.sqrt(np.mean(residual**2)))

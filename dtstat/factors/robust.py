@@ -1,10 +1,10 @@
-"""A test of fit, and standard errors, that hold for any estimate of the correlations.
+"""Inference that holds for any estimate of the correlations, and for models that only approximate.
 
-A factor model is fitted to correlations r with √n (r − ρ) → N(0, Γ). Normal-theory statistics take
-Γ to be that of Pearson correlations of normal rows; for rank, polychoric and most real
-correlations it is another, and their p values are then wrong. Here the test is of the residual
-correlations e = r − ρ(θ) themselves. With Δ = ∂ρ/∂θ', V the normal-theory weight of the estimate
-(v'Vv = ½ tr(Σ⁻¹MΣ⁻¹M) for v = vech M) and
+**Test and standard errors.** A factor model is fitted to correlations r with √n (r − ρ) → N(0, Γ).
+Normal-theory statistics take Γ to be that of Pearson correlations of normal rows; for rank,
+polychoric and most real correlations it is another, and their p values are then wrong. Here the
+test is of the residual correlations e = r − ρ(θ) themselves. With Δ = ∂ρ/∂θ', V the normal-theory
+weight of the estimate (v'Vv = ½ tr(Σ⁻¹MΣ⁻¹M) for v = vech M) and
 
     Q = I − Δ (Δ'VΔ)⁻¹ Δ'V,   t₁ = tr(QΓQ'),   t₂ = tr((QΓQ')²),
 
@@ -20,7 +20,7 @@ of s_r = |E_r|² over rows, and t₂ that of (E_r'E_s)² over pairs of different
 add df²/n. Two things keep the level with few rows:
 
 - t₁ is estimated, with variance Var(s)/n, which adds to that of T: t₂ + Var(s)/2n takes the place
-  of t₂. Of products of answers (Pearson) a sample does not tell that; there it is left out.
+  of t₂. Of products of answers (Pearson) a sample does not show that; there it is left out.
 - A sample shows too little of t₁ where influences are unbounded or categories are rare, by an
   amount of order 1/n; the difference between half samples and the whole takes it away (Quenouille
   1956).
@@ -29,46 +29,34 @@ The estimates have the covariance H⁻¹ Δ'VΓVΔ H⁻¹ / n, with H the second
 likelihood, which are Δ'VΔ only if the model is true; on real surveys that matters. Nothing of the
 size of Γ is stored unless there are more rows than pairs of items.
 
+**Effective rows.** A factor model with simple structure is never exactly true of a real survey, and
+with thousands of rows the likelihood buys a factor for every small misfit. Wu & Browne (2015) treat
+the population correlations as scattered about the model, with a variance v that does not shrink
+with n. The discrepancy of the sample from the model then has the variance 1/n + v instead of 1/n:
+the rows count as n_eff = 1 / (1/n + v). v is estimated from the misfit itself: with
+
+    G = ½ tr[(Σ⁻¹R − I)²]
+
+on df degrees of freedom, E[G] is df (1/n + v), so n_eff = df / G, and n if the misfit is no larger
+than sampling error explains. If the model is true, v = 0 and criteria are the usual ones; √v is
+close to the RMSEA. Correlations that vary more than those of normal rows, such as rank and
+polychoric ones, have E[G] = c df (1/n + v) with a constant c (:func:`misfit_scaling`) that does not
+depend on the misfit. The misfit is divided by it; and as twice the differences of log-likelihoods
+are c times a chi-square, a row counts as 1/c: n_eff = 1 / (1/n + v) / c. G is the reweighted least
+squares discrepancy of Browne (1974): it needs no inverse of R, so that it exists with fewer rows
+than items, and n G has mean p(p + 1)/2 exactly, not only for large n, if Σ is the true covariance
+of normal rows.
+
 References
 ----------
 Asparouhov, T. & Muthén, B. (2010). Simple second order chi-square correction. Mplus technical
-appendix. Quenouille, M. H. (1956). Notes on bias in estimation. Biometrika 43, 353–360. Satorra, A.
-& Bentler, P. M. (1994). Corrections to test statistics and standard errors in covariance structure
-analysis. In: Latent variables analysis, Sage, 399–419. Satterthwaite, F. E. (1941). Synthesis of
-variance. Psychometrika 6, 309–316.
-
-How much evidence the rows are, if the model is only an approximation.
-
-A factor model with simple structure is never exactly true of a real survey, and with thousands of
-rows the likelihood buys a factor for every small misfit. Wu & Browne (2015) treat the population
-correlations as scattered about the model, with a variance v that does not shrink with n. The
-discrepancy of the sample from the model then has the variance 1/n + v instead of 1/n: the rows
-count as
-
-    n_eff = 1 / (1/n + v).
-
-v is estimated from the misfit itself: with G the discrepancy on df degrees of freedom, E[G] is
-df (1/n + v), so n_eff = df / G, and n if the misfit is no larger than sampling error explains. If
-the model is true, v = 0 and criteria are the usual ones; √v is close to the RMSEA. Correlations
-that vary more than those of normal rows, such as rank and polychoric ones, have
-E[G] = c df (1/n + v) with a constant c that does not depend on the misfit
-(:func:`dtstat.factors.robust.misfit_scaling`). The misfit is divided by it; and as twice
-the differences of log-likelihoods are c times a chi-square, a row counts as 1/c:
-
-    n_eff = 1 / (1/n + v) / c.
-
-G is the reweighted least squares discrepancy of Browne (1974),
-
-    G = ½ tr[(Σ⁻¹R − I)²],
-
-because it needs no inverse of R, so that it exists with fewer rows than items, and n G has mean
-p(p + 1)/2 exactly, not only for large n, if Σ is the true covariance of normal rows.
-
-References
-----------
-Browne, M. W. (1974). Generalized least squares estimators in the analysis of covariance
-structures. South African Statistical Journal 8, 1–24. Wu, H. & Browne, M. W. (2015). Quantifying
-adventitious error in a covariance structure as a random effect. Psychometrika 80, 571–600.
+appendix. Browne, M. W. (1974). Generalized least squares estimators in the analysis of covariance
+structures. South African Statistical Journal 8, 1–24. Quenouille, M. H. (1956). Notes on bias in
+estimation. Biometrika 43, 353–360. Satorra, A. & Bentler, P. M. (1994). Corrections to test
+statistics and standard errors in covariance structure analysis. In: Latent variables analysis,
+Sage, 399–419. Satterthwaite, F. E. (1941). Synthesis of variance. Psychometrika 6, 309–316. Wu, H.
+& Browne, M. W. (2015). Quantifying adventitious error in a covariance structure as a random effect.
+Psychometrika 80, 571–600.
 """
 
 from __future__ import annotations
@@ -165,10 +153,9 @@ def robust_inference(
 
 
 def misfit_scaling(estimate: FactorEstimate, influence: Influence) -> float:
-    """How much larger than a chi-square over df n G is, if the model is true.
+    """How much larger than a chi-square over df n G is if the model is true, on average.
 
-    c = tr(UΓ) / df with U = V − VΔ (Δ'VΔ)⁻¹ Δ'V, for the discrepancy G of
-    :mod:`dtstat.factors.robust`.
+    c = tr(UΓ) / df with U = V − VΔ (Δ'VΔ)⁻¹ Δ'V.
     """
     score, df = _Score(estimate), degrees_of_freedom(estimate)
     if df <= 0:
@@ -176,6 +163,46 @@ def misfit_scaling(estimate: FactorEstimate, influence: Influence) -> float:
     g, quadratic = score.of_rows(influence.rows)
     explained = float(np.sum(score.bread() * (g.T @ g))) / len(g)
     return (float(quadratic.mean()) - explained) * len(g) / (len(g) - 1) / df
+
+
+def effective_rows(
+    R: FloatArray, estimate: FactorEstimate, n_obs: int, scaling: float = 1.0
+) -> float:
+    """Count what ``n_obs`` rows are worth as evidence about this model, in normal rows.
+
+    ``scaling`` is c, how much more the correlations vary than those of normal rows.
+    """
+    df, G = degrees_of_freedom(estimate), discrepancy(R, estimate) / scaling
+    rows = float(n_obs) if df <= 0 or df >= n_obs * G else df / G
+    return rows / scaling
+
+
+def discrepancy(R: FloatArray, estimate: FactorEstimate) -> float:
+    """Reweighted least squares discrepancy G of a fitted model.
+
+    Cost: p²d, by Woodbury's identity Σ⁻¹ = Ψ⁻¹ − W V Wᵀ with W = Ψ⁻¹Λ, V = (Φ⁻¹ + ΛᵀW)⁻¹.
+    """
+    L, Phi = estimate.loadings, estimate.factor_correlations
+    W = L / estimate.uniquenesses[:, None]
+    V = np.linalg.solve(np.eye(len(Phi)) + Phi @ (L.T @ W), Phi)
+    residual = R / estimate.uniquenesses[:, None] - W @ (V @ (W.T @ R))
+    residual.flat[:: len(R) + 1] -= 1.0
+    return 0.5 * float(np.sum(residual * residual.T))
+
+
+def implied_correlations(estimate: FactorEstimate) -> FloatArray:
+    """(p, p) correlations that the model implies."""
+    L = estimate.loadings
+    Sigma = L @ estimate.factor_correlations @ L.T + np.diag(estimate.uniquenesses)
+    scale = np.sqrt(Sigma.diagonal())
+    correlations: FloatArray = Sigma / np.outer(scale, scale)
+    return correlations
+
+
+def degrees_of_freedom(estimate: FactorEstimate) -> int:
+    """p(p + 1)/2 moments less free parameters."""
+    p = len(estimate.uniquenesses)
+    return p * (p + 1) // 2 - estimate.n_parameters
 
 
 def mean_square_product(E: FloatArray) -> float:
@@ -290,43 +317,3 @@ class _Score:
         loadings[i, k] = errors[: len(i)]
         phi[a, b] = phi[b, a] = errors[len(i) : len(i) + len(a)]
         return StandardErrors(loadings, phi)
-
-
-def discrepancy(R: FloatArray, estimate: FactorEstimate) -> float:
-    """Reweighted least squares discrepancy G of a fitted model.
-
-    Cost: p²d, by Woodbury's identity Σ⁻¹ = Ψ⁻¹ − W V Wᵀ with W = Ψ⁻¹Λ, V = (Φ⁻¹ + ΛᵀW)⁻¹.
-    """
-    L, Phi = estimate.loadings, estimate.factor_correlations
-    W = L / estimate.uniquenesses[:, None]
-    V = np.linalg.solve(np.eye(len(Phi)) + Phi @ (L.T @ W), Phi)
-    residual = R / estimate.uniquenesses[:, None] - W @ (V @ (W.T @ R))
-    residual.flat[:: len(R) + 1] -= 1.0
-    return 0.5 * float(np.sum(residual * residual.T))
-
-
-def implied_correlations(estimate: FactorEstimate) -> FloatArray:
-    """(p, p) correlations that the model implies."""
-    L = estimate.loadings
-    Sigma = L @ estimate.factor_correlations @ L.T + np.diag(estimate.uniquenesses)
-    scale = np.sqrt(Sigma.diagonal())
-    correlations: FloatArray = Sigma / np.outer(scale, scale)
-    return correlations
-
-
-def degrees_of_freedom(estimate: FactorEstimate) -> int:
-    """p(p + 1)/2 moments less free parameters."""
-    p = len(estimate.uniquenesses)
-    return p * (p + 1) // 2 - estimate.n_parameters
-
-
-def effective_rows(
-    R: FloatArray, estimate: FactorEstimate, n_obs: int, scaling: float = 1.0
-) -> float:
-    """Count what ``n_obs`` rows are worth as evidence about this model, in normal rows.
-
-    ``scaling`` is c, how much more the correlations vary than those of normal rows.
-    """
-    df, G = degrees_of_freedom(estimate), discrepancy(R, estimate) / scaling
-    rows = float(n_obs) if df <= 0 or df >= n_obs * G else df / G
-    return rows / scaling

@@ -1,19 +1,16 @@
-"""What a fitted factor model says about single rows: their likelihood and their factor scores.
+"""Factor scores and likelihoods of single rows, and the normal scores that answers enter them by.
 
 A row with gaps uses the entries of Λ and Ψ that belong to the items it has. With W = Ψ⁻¹Λ and
-V = (Φ⁻¹ + ΛᵀW)⁻¹ (Woodbury):
+V = (Φ⁻¹ + ΛᵀW)⁻¹ (Woodbury), for a row x of m items,
 
     scores            E[z | x] = V Wᵀx
-    log-likelihood    −½ (m log 2π + log|Ψ| + log|I + Φ ΛᵀW| + xᵀΨ⁻¹x − (Wᵀx)ᵀ V (Wᵀx))
+    log-likelihood    −½ (m log 2π + log|Ψ| + log|I + Φ ΛᵀW| + xᵀΨ⁻¹x − (Wᵀx)ᵀ V (Wᵀx)).
 
-for a row with m items.
-
-Answers as normal scores: the margins of a Gaussian copula.
-
-Answer a of an item becomes Φ⁻¹(P(X < a) + ½ P(X = a)), with P the shares in the data the margins
-were learnt from, scaled to variance 1. Answers in between are interpolated, beyond the range the
-nearest counts. The other way, a normal variable Y means answer k if it is between the thresholds
-Φ⁻¹(P(X < a_k)) and Φ⁻¹(P(X ≤ a_k)).
+Answers enter as normal scores, by the margins of a Gaussian copula: answer a of an item becomes
+Φ⁻¹(P(X < a) + ½ P(X = a)), with P the shares in the data the margins were learned from, scaled to
+variance 1. Answers in between are interpolated, beyond the range the nearest counts. The other way,
+a normal variable Y means answer k if it is between the thresholds Φ⁻¹(P(X < a_k)) and
+Φ⁻¹(P(X ≤ a_k)).
 """
 
 from __future__ import annotations
@@ -27,16 +24,9 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.factors.copula import FactorEstimate
 
-
-@dataclass(frozen=True, eq=False)
-class _Pattern:
-    """Rows that have the same items, and the model of those items."""
-
-    rows: BoolArray
-    items: BoolArray
-    W: FloatArray
-    V: FloatArray
-    log_det: float
+_FAR = 1e3  # standard deviations within which standardizing is linear
+_LEAST_SD = 1e-6  # of the variable behind an answer; 0 would be a Heywood case
+_MOST_KNOTS = 257  # distinct answers kept of an item; more would store the data
 
 
 def factor_scores(estimate: FactorEstimate, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -49,7 +39,7 @@ def factor_scores(estimate: FactorEstimate, Z: FloatArray) -> tuple[FloatArray, 
     estimate
         The model.
     Z
-        (n, p) standardised answers or normal scores, NaN where missing.
+        (n, p) standardized answers or normal scores, NaN where missing.
     """
     scores = np.full((len(Z), estimate.loadings.shape[1]), np.nan)
     errors = np.full(scores.shape, np.nan)
@@ -90,6 +80,17 @@ def row_log_likelihoods(estimate: FactorEstimate, Z: FloatArray) -> FloatArray:
     return values
 
 
+@dataclass(frozen=True, eq=False)
+class _Pattern:
+    """Rows that have the same items, and the model of those items."""
+
+    rows: BoolArray
+    items: BoolArray
+    W: FloatArray
+    V: FloatArray
+    log_det: float
+
+
 def _patterns(estimate: FactorEstimate, Z: FloatArray) -> Iterator[_Pattern]:
     marks, group = np.unique(~np.isnan(Z), axis=0, return_inverse=True)
     Phi, d = estimate.factor_correlations, estimate.loadings.shape[1]
@@ -99,11 +100,6 @@ def _patterns(estimate: FactorEstimate, Z: FloatArray) -> Iterator[_Pattern]:
         K = np.eye(d) + Phi @ (L.T @ W)
         log_det = float(np.log(psi).sum() + np.linalg.slogdet(K)[1])
         yield _Pattern(group.reshape(-1) == k, items, W, np.linalg.solve(K, Phi), log_det)
-
-
-_FAR = 1e3  # standard deviations within which standardising is linear
-_LEAST_SD = 1e-6  # of the variable behind an answer; 0 would be a Heywood case
-_MOST_KNOTS = 257  # distinct answers kept of an item; more would store the data
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +164,7 @@ class Marginals:
 
 def learn_marginals(X: FloatArray) -> Marginals:
     """Learn the margins of (n, p) answers, NaN for missing ones; every item must vary."""
-    learnt = [_margin(x[~np.isnan(x)]) for x in X.T]
-    answers, scores, thresholds = zip(*learnt, strict=True)
-    return Marginals(answers, scores, thresholds)
+    return Marginals(*zip(*(_margin(x[~np.isnan(x)]) for x in X.T), strict=True))
 
 
 def normal_scores(X: FloatArray) -> FloatArray:
@@ -184,7 +178,7 @@ def normal_scores(X: FloatArray) -> FloatArray:
 
 
 def linear_marginals(X: FloatArray) -> Marginals:
-    """Margins that only standardise: mean 0 and variance 1."""
+    """Margins that only standardize: mean 0 and variance 1."""
     mean, sd = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     ends = np.array([-_FAR, _FAR])
     answers = tuple(m + s * ends for m, s in zip(mean, sd, strict=True))

@@ -1,32 +1,26 @@
 """Factor models by maximum likelihood when hundreds of small ones are fitted, as in resampling.
 
-The search is that of :mod:`dtstat.factors.maximum_likelihood`, whose calls of numpy cost
-more than their arithmetic when there are few items; here it is two compiled calls. For a single fit
-that does not pay: loading compiled code takes longer than the fit.
-
-Kernels of the maximum likelihood search for small factor models.
-
-The formulas are those of :mod:`dtstat.factors.maximum_likelihood`, worked edge by edge.
-An edge e is an item i that loads on a factor k. With w_e = λ_e / ψ_i and V the covariance of
-factors given items,
+The model, θ and the search are those of :mod:`dtstat.factors.maximum_likelihood`, whose calls of
+numpy cost more than their arithmetic when there are few items. Here the search is compiled and goes
+edge by edge, an edge e being an item i that loads on a factor k. With w_e = λ_e / ψ_i and V the
+covariance of factors given items,
 
     RW = Σ_e w_e R_·i 1_kᵀ,   c_e = (RWV)_ik,   G = ΛᵀΨ⁻¹Λ = Σ over the pairs of edges of an item,
 
-so a step costs pE + d³ for E edges, and nothing is computed where there is no loading. θ holds the
-E loadings, p log uniquenesses and the rows of the lower triangle of T, Φ = T Tᵀ.
+so a step costs pE + d³ for E edges, and nothing is computed where there is no loading. Accelerated
+EM comes first; Anderson's method needs no changes in θ, only those in f and g, as Θ + F = g(Θ). On
+the ridges of factors that are nearly the same, or of items without error, hundreds of further EM
+steps, cheap as they are, end visibly below the maximum. There L-BFGS (Nocedal & Wright 2006,
+Numerical Optimization, ch. 7) goes on. Uniquenesses are then written as ψ = least + u²: u = 0 is a
+smooth maximum for an item without error, and no bounds are needed; there is no upper one, as
+ψ_i ≤ r_ii wherever the derivatives vanish. Tiny matrices are handled by loops: numba's linear
+algebra takes longer to compile than all of this.
 
-Accelerated EM comes first; Anderson's method needs no changes in θ, only those in f and g, because
-Θ + F = g(Θ). On the ridges of factors that are nearly the same, or of items without error, hundreds
-of further EM steps, cheap as they are, end visibly below the maximum. There L-BFGS (Nocedal &
-Wright 2006, ch. 7) goes on. Uniquenesses are then written as ψ = least + u²: u = 0 is a smooth
-maximum for an item without error, and no bounds are needed; there is no upper one, as ψ_i ≤ r_ii
-wherever the derivatives vanish.
-
-Tiny matrices are handled by loops: numba's linear algebra takes longer to compile than all of this.
-
-References
-----------
-Nocedal, J. & Wright, S. J. (2006). Numerical Optimization, 2nd ed. Springer.
+What it saves (CPU seconds, one thread, without → with this module, results equal): ``stability``
+with 50 resamples of 25 items and 2800 rows 7.1 → 3.5, of 26 items and 301 rows 6.3 → 3.2; ``plan``
+for 25 items with 300 draws 37 → 31, where most time goes into the few searches that are left to
+``fit_factors``; ``stability`` of 70 items 47 → 49. A single fit is faster without: loading compiled
+code takes longer than the fit.
 """
 
 from __future__ import annotations
@@ -47,8 +41,15 @@ from dtstat.factors.maximum_likelihood import (
     NOTHING,
     POWER_ITERATIONS,
     RIDGE,
-    Summit,
 )
+
+# R, item and factor of the edges, first edge of each item; room for c, d × d matrices and RW
+Model = tuple[FloatArray, IntArray, IntArray, IntArray, FloatArray, FloatArray, FloatArray]
+
+LOG_LEAST = math.log(LEAST_UNIQUENESS)
+_LEAST_ROOT = 0.01  # of ψ − least where the steps begin: from 0 no derivative leads away
+_ARMIJO, _WOLFE = 1e-4, 0.9  # shares of the slope: least that is gained, most that is left
+_TRIES = 20  # lengths of a step
 
 
 def fit_small(
@@ -61,26 +62,9 @@ def fit_small(
 ) -> FactorEstimate:
     """Fit a factor model with a given support, as ``fit_factors`` does but faster if it is small.
 
-    Parameters
-    ----------
-    R, n_obs, support, tolerance
-        As for :func:`~dtstat.factors.copula.fit_factors`.
-    max_iterations
-        Most steps; a search that is not done by then is done again by ``fit_factors``.
-    enough
-        Log-likelihood of interest, if it comes to that.
-
-    Notes
-    -----
-    Cost: pE + d³ a step for E loadings; some 5 µs for 25 items and 5 factors.
-
-    Examples
-    --------
-    >>> loadings = np.array([0.9, 0.8, -0.7, 0.6])
-    >>> R = np.outer(loadings, loadings)
-    >>> np.fill_diagonal(R, 1)
-    >>> fit_small(R, 100, np.ones((4, 1), dtype=bool)).loadings.ravel().round(3).tolist()
-    [0.9, 0.8, -0.7, 0.6]
+    Arguments as for :func:`~dtstat.factors.copula.fit_factors`, which does the search again, and
+    heeds ``enough``, if it takes more than ``max_iterations`` steps here. A step costs some 5 µs
+    for 25 items and 5 factors.
     """
     p, d = support.shape
     # Contiguous even where numpy gives columns of a table: for numba a second layout is a second
@@ -96,27 +80,19 @@ def fit_small(
     gram = np.empty((3, MEMORY, MEMORY))  # of the changes in f, its root, weights
     write_start(model, past[2])
     most = min(max_iterations, EM_STEPS)
-    found = Summit(past[0], *accelerated_em(model, past, gram, least_gain, most))
-    if not found.converged and found.iterations < max_iterations:
-        left = max_iterations - found.iterations
-        value, converged, steps = climb(model, past[0], found.value, least_gain, left)
-        found = Summit(past[0], value, converged, found.iterations + steps)
-    if not found.converged:
+    theta = past[0]
+    value, converged, steps = accelerated_em(model, past, gram, least_gain, most)
+    if not converged and steps < max_iterations:
+        left = max_iterations - steps
+        value, converged, more = climb(model, theta, value, least_gain, left)
+        steps += more
+    if not converged:
         return fit_factors(R, n_obs, support, tolerance, enough=enough)
     L, T = np.zeros((p, d)), np.zeros((d, d))
-    L[item, factor] = found.theta[:E]
-    T[np.tri(d, dtype=bool)] = found.theta[E + p :]
-    psi = np.exp(np.maximum(found.theta[E : E + p], LOG_LEAST))
-    return as_estimate(L, T, psi, found.value, n_obs, E, found.converged, found.iterations)
-
-
-# R, item and factor of the edges, first edge of each item; room for c, d × d matrices and RW
-Model = tuple[FloatArray, IntArray, IntArray, IntArray, FloatArray, FloatArray, FloatArray]
-
-LOG_LEAST = math.log(LEAST_UNIQUENESS)
-_LEAST_ROOT = 0.01  # of ψ − least where the steps begin: from 0 no derivative leads away
-_ARMIJO, _WOLFE = 1e-4, 0.9  # shares of the slope: least that is gained, most that is left
-_TRIES = 20  # lengths of a step
+    L[item, factor] = theta[:E]
+    T[np.tri(d, dtype=bool)] = theta[E + p :]
+    psi = np.exp(np.maximum(theta[E : E + p], LOG_LEAST))
+    return as_estimate(L, T, psi, value, n_obs, E, converged, steps)
 
 
 @kernel
@@ -130,7 +106,7 @@ def accelerated_em(
     theta, ahead, proposal, new_ahead = past[0], past[1], past[2], past[3]
     d_f, d_ahead = past[4 : 4 + MEMORY], past[4 + MEMORY :]
     value, remembered, calm, iterations = -np.inf, 0, 0, -1
-    # One place to call each kernel from: they are compiled into this one, once a place.
+    # One place to call each kernel from: they are compiled into this one, once per call.
     while True:
         new_value = _evaluate(model, proposal)
         if remembered and not new_value >= value:
@@ -186,11 +162,8 @@ def climb(  # noqa: C901 (one loop)
     p, E, size = len(model[0]), len(model[1]), len(theta)
     unit, g, step, new_g = np.ones(size), np.empty(size), np.empty(size), np.empty(size)
     x, new_x = np.empty(size), np.empty(size)
-    s, y, sy = (
-        np.empty((CORRECTIONS, size)),
-        np.empty((CORRECTIONS, size)),
-        np.empty(CORRECTIONS),
-    )
+    s, y = np.empty((CORRECTIONS, size)), np.empty((CORRECTIONS, size))
+    sy = np.empty(CORRECTIONS)
     for i in range(p):
         psi = math.exp(theta[E + i])
         unit[E + i] = math.sqrt(psi / 2)
@@ -229,8 +202,7 @@ def climb(  # noqa: C901 (one loop)
             sy[a] = _dot(s[a], y[a])
             remembered = remembered + 1 if sy[a] > 0 else remembered
         calm = calm + 1 if gain < least_gain else 0
-        x, new_x = new_x, x
-        g, new_g = new_g, g
+        x, new_x, g, new_g = new_x, x, new_g, g
         value = new_value
         iterations += 1
         if calm == CALM or iterations >= most:
@@ -244,12 +216,7 @@ def climb(  # noqa: C901 (one loop)
 
 @kernel
 def _quasi_newton(
-    g: FloatArray,
-    s: FloatArray,
-    y: FloatArray,
-    sy: FloatArray,
-    remembered: int,
-    step: FloatArray,
+    g: FloatArray, s: FloatArray, y: FloatArray, sy: FloatArray, remembered: int, step: FloatArray
 ) -> float:
     """Write the step that the past changes s in x and y in −g suggest; return its slope."""
     weight = np.empty(CORRECTIONS)
@@ -274,10 +241,6 @@ def write_start(model: Model, theta: FloatArray) -> None:  # noqa: C901 (loops o
     """Write the θ of one-factor solutions, as ``FactorLikelihood.start`` describes it."""
     R, item, factor, first, v, squares, RV = model
     (d, p), E = RV.shape, len(item)
-    if not d:
-        for i in range(p):
-            theta[i] = math.log(R[i, i])
-        return
     S, Phi, squared, fourth = squares[0], squares[1], squares[2, 0], squares[3, 0]
     _first_components(model)
     for k in range(4):
@@ -304,11 +267,9 @@ def write_start(model: Model, theta: FloatArray) -> None:  # noqa: C901 (loops o
                 explained += theta[e] * Phi[factor[e], factor[g]] * theta[g]
         theta[E + i] = math.log(max(R[i, i] - explained, 0.1 * R[i, i]))
     _cholesky(Phi, d)
-    at = E + p
     for k in range(d):
         for m in range(k + 1):
-            theta[at + m] = Phi[k, m]
-        at += k + 1
+            theta[E + p + k * (k + 1) // 2 + m] = Phi[k, m]
 
 
 @kernel
@@ -365,11 +326,9 @@ def _evaluate(model: Model, theta: FloatArray) -> float:  # noqa: C901 (as above
             _add(RW[k], c[e], R[i])
             for g in range(first[i], first[i + 1]):
                 G[k, factor[g]] += c[e] * theta[g]
-    at = E + p
     for k in range(d):
         for m in range(d):
-            T[k, m] = theta[at + m] if m <= k else 0.0
-        at += k + 1
+            T[k, m] = theta[E + p + k * (k + 1) // 2 + m] if m <= k else 0.0
     K = C_zz
     _multiply(G, T, B)
     _multiply(B, T, K)
@@ -426,11 +385,9 @@ def _em_step(model: Model, ahead: FloatArray) -> None:
             ahead[begin + a] = slope[a] * scale[factor[begin + a]]
         ahead[E + i] = math.log(max(psi, LEAST_UNIQUENESS))
     _cholesky(C_zz, d)
-    at = E + p
     for k in range(d):
         for m in range(k + 1):
-            ahead[at + m] = C_zz[k, m] / scale[k]
-        at += k + 1
+            ahead[E + p + k * (k + 1) // 2 + m] = C_zz[k, m] / scale[k]
 
 
 @kernel
@@ -459,11 +416,9 @@ def _gradient(model: Model, theta: FloatArray, g: FloatArray) -> None:
         _add(X[k], -1.0, G[k])
     _multiply(Q, X, V)
     _multiply(V, T, X)
-    at = E + p
     for k in range(d):
         for m in range(k + 1):
-            g[at + m] = X[k, m]
-        at += k + 1
+            g[E + p + k * (k + 1) // 2 + m] = X[k, m]
 
 
 @kernel

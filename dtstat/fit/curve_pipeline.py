@@ -14,7 +14,7 @@ from dtstat.core.checkpoints import Saved, digest, open_checkpoint
 from dtstat.core.errors import EstimationWarning, InputError, silenced, warn
 from dtstat.curves import bspline
 from dtstat.curves.estimate import NETWORKS, Method, effective_rows, rank_correlations
-from dtstat.curves.result import summarise
+from dtstat.curves.result import summarize
 from dtstat.data.checks import listed
 from dtstat.data.items import ItemData, check_usable
 from dtstat.fit.pipeline import (
@@ -80,7 +80,7 @@ def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
         )[0]
     notes += (*_by_scores(best, rows.all), *_restarted(best), *_unsettled(best))
     likelihood, error = best.log_likelihood, best.monte_carlo_se
-    shown = summarise(best.estimate, rows.all.values, likelihood, error, cast(int, request.seed))
+    shown = summarize(best.estimate, rows.all.values, likelihood, error, cast(int, request.seed))
     return report(whole, request, run, choice, facts, None, shown, notes)
 
 

@@ -1,8 +1,8 @@
-"""Designs by name: how many factors, how they correlate, how many items each has (Section 6).
+"""The parts of a simulation design (Section 6 of the paper).
 
-Which items load on which factors: independent clusters, and departures from them (Section 6).
-
-Latent factors: their correlations, and draws with chosen marginal distributions (Section 6).
+A design, looked up by name, fixes how many factors there are, how they correlate and how many items
+each has. Supports begin as independent clusters, from which second parents depart. Factors are
+drawn from a Gaussian copula with chosen marginal distributions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,75 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError
 
+# Arrows (from, to) between factors, numbered from 0 in causal order (Figure "sim_dgp").
+GRAPHS: dict[str, tuple[tuple[int, int], ...]] = {
+    "v_structure": ((0, 2), (1, 2)),
+    "chain": ((0, 1), (1, 2), (2, 3)),
+    "double_mediation": ((0, 1), (0, 2), (1, 3), (2, 3)),
+}
+DESIGNS = (*GRAPHS, "clusters", "high_dimensional")
 SECOND_PARENTS = ("own", "shared")
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a design fixes before anything is drawn.
+
+    Attributes
+    ----------
+    factor_correlations
+        (d, d) matrix Φ.
+    items_per_factor
+        Children of each factor before second parents are added.
+    """
+
+    factor_correlations: FloatArray
+    items_per_factor: int
+
+    @property
+    def n_factors(self) -> int:
+        """Number of factors d."""
+        return len(self.factor_correlations)
+
+
+def find_design(
+    design: str,
+    n: int,
+    n_factors: int | None,
+    items_per_factor: int | None,
+    factor_correlation: float,
+    path_coefficient: float,
+) -> Design:
+    """Look up a design by name and complete it with the arguments that it takes."""
+    checks.choice("design", design, DESIGNS)
+    phi = checks.proportion(
+        "factor_correlation", factor_correlation, "The paper uses 0, 0.25 and 0.75."
+    )
+    if n_factors is not None and design != "clusters":
+        raise _not_taken("n_factors", design, "Leave it out, or use the design 'clusters'.")
+    if phi and design in GRAPHS:
+        raise _not_taken("factor_correlation", design, "Its graph and `path_coefficient` set them.")
+    size = items_per_factor
+    if size is None:
+        size = 15 if design == "high_dimensional" else 5
+    size = checks.integer("items_per_factor", size, 1, "Three or more make a factor recoverable.")
+    if design in GRAPHS:
+        checks.size("items_per_factor", size, (n, 4 * size))
+        b = checks.finite("path_coefficient", path_coefficient, "The paper uses 0.5.")
+        return Design(graph_correlations(design, b), size)
+    if design == "high_dimensional":
+        d = max(2, int(n / 10 + 0.5))  # as in the paper; halves are rounded up
+    else:
+        advice = "The design 'clusters' needs it, such as `n_factors=4`."
+        d = checks.integer("n_factors", n_factors, 1, advice)
+    checks.size("n" if design == "high_dimensional" else "n_factors", d, (max(n, d), d * size))
+    return Design(equicorrelated(d, phi), size)
+
+
+def _not_taken(argument: str, design: str, advice: str) -> InputError:
+    return InputError(
+        f"`{argument}` cannot be set for the design '{design}', which fixes it. {advice}", argument
+    )
 
 
 def independent_clusters(d: int, size: int) -> BoolArray:
@@ -82,14 +150,6 @@ def _other_factors(
     return drawn + (drawn >= factor)
 
 
-# Arrows (from, to) between factors, numbered from 0 in causal order (Figure "sim_dgp").
-GRAPHS: dict[str, tuple[tuple[int, int], ...]] = {
-    "v_structure": ((0, 2), (1, 2)),
-    "chain": ((0, 1), (1, 2), (2, 3)),
-    "double_mediation": ((0, 1), (0, 2), (1, 3), (2, 3)),
-}
-
-
 def graph_correlations(graph: str, coefficient: float) -> FloatArray:
     """Return the (d, d) correlations of a graph of ``GRAPHS`` with equal path coefficients."""
     d = 1 + max(head for _, head in GRAPHS[graph])
@@ -144,8 +204,13 @@ def draw_latents(
     exact population correlation for "gaussian"; for the others it is the correlation of the
     copula, and the factors' own correlations are somewhat weaker.
     """
-    Y = rng.standard_normal((n, len(Phi))) @ np.linalg.cholesky(Phi).T
-    return MARGINALS[distribution](Y)
+    return MARGINALS[distribution](draw_normal(n, Phi, rng))
+
+
+def draw_normal(n: int, Phi: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """(n, d) normal rows with means 0, variances 1 and the (d, d) correlations ``Phi``."""
+    Y: FloatArray = rng.standard_normal((n, len(Phi))) @ np.linalg.cholesky(Phi).T
+    return Y
 
 
 def _t5(y: FloatArray) -> FloatArray:
@@ -189,73 +254,3 @@ MARGINALS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "uniform": _uniform,
     "bimodal": _bimodal,
 }
-
-
-DESIGNS = (*GRAPHS, "clusters", "high_dimensional")
-
-
-@dataclass(frozen=True)
-class Design:
-    """What a design fixes before anything is drawn.
-
-    Attributes
-    ----------
-    factor_correlations
-        (d, d) matrix Φ.
-    items_per_factor
-        Children of each factor before second parents are added.
-    """
-
-    factor_correlations: FloatArray
-    items_per_factor: int
-
-    @property
-    def n_factors(self) -> int:
-        """Number of factors d."""
-        return len(self.factor_correlations)
-
-
-def find_design(
-    design: str,
-    n: int,
-    n_factors: int | None,
-    items_per_factor: int | None,
-    factor_correlation: float,
-    path_coefficient: float,
-) -> Design:
-    """Look up a design by name and complete it with the arguments that it takes."""
-    checks.choice("design", design, DESIGNS)
-    phi = checks.proportion(
-        "factor_correlation", factor_correlation, "The paper uses 0, 0.25 and 0.75."
-    )
-    if n_factors is not None and design != "clusters":
-        raise _not_taken("n_factors", design, "Leave it out, or use the design 'clusters'.")
-    if phi and design in GRAPHS:
-        raise _not_taken("factor_correlation", design, "Its graph and `path_coefficient` set them.")
-    size = items_per_factor
-    if size is None:
-        size = 15 if design == "high_dimensional" else 5
-    size = checks.integer("items_per_factor", size, 1, "Three or more make a factor recoverable.")
-    if design in GRAPHS:
-        checks.size("items_per_factor", size, (n, 4 * size))
-        b = checks.finite("path_coefficient", path_coefficient, "The paper uses 0.5.")
-        return Design(graph_correlations(design, b), size)
-    d = _paper_n_factors(n) if design == "high_dimensional" else _checked_n_factors(n_factors)
-    checks.size("n" if design == "high_dimensional" else "n_factors", d, (max(n, d), d * size))
-    return Design(equicorrelated(d, phi), size)
-
-
-def _paper_n_factors(n: int) -> int:
-    """Return d = 0.1 n, rounded (halves up), but at least 2."""
-    return max(2, int(n / 10 + 0.5))
-
-
-def _checked_n_factors(n_factors: int | None) -> int:
-    advice = "The design 'clusters' needs it, such as `n_factors=4`."
-    return checks.integer("n_factors", n_factors, 1, advice)
-
-
-def _not_taken(argument: str, design: str, advice: str) -> InputError:
-    return InputError(
-        f"`{argument}` cannot be set for the design '{design}', which fixes it. {advice}", argument
-    )

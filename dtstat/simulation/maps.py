@@ -29,7 +29,7 @@ class ResponseMap:
     formula
         The function as text.
     function
-        Vectorised: (n,) factor values to (n,) signal values.
+        Vectorized: (n,) factor values to (n,) signal values.
     monotone
         Whether it only rises or only falls; None when unknown.
     """

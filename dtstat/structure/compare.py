@@ -53,8 +53,8 @@ def compare(estimated: Given, truth: Given) -> Comparison:
     Parameters
     ----------
     estimated, truth
-        Structures of the same items, in any order, with any numbers of factors; fits, scoring keys
-        and lavaan's syntax will do.
+        Structures of the same items, in any order, with any numbers of factors; or fits, scoring
+        keys, lavaan syntax.
 
     Raises
     ------

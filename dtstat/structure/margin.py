@@ -7,9 +7,9 @@ asked: with w(C) the smallest |ρ| within the items C of a factor and o(C) the s
 of the largest |ρ_uv| with v outside, C is seen at the thresholds from o(C) to w(C), and its local
 margin is γ_C = ½ [w(C) − o(C)].
 
-Thresholdable is said of a structure, given ρ: it does not make the structure the only one. Other
-thresholds give other graphs, and another structure may be thresholdable there, even one with the
-same correlations (:func:`dtstat.margin` has an example). Pairwise dependence identifies the path of
+A structure is thresholdable given ρ; that does not make it the only one. Other thresholds give
+other graphs, and another structure may be thresholdable there, even one with the same correlations
+(:func:`dtstat.margin` has an example). Pairwise dependence identifies the path of
 structures over all thresholds, not which of them is true.
 """
 
@@ -99,18 +99,17 @@ class Margin:
     @property
     def verdict(self) -> str:
         """Say in words whether one threshold can give the structure, and what decides."""
-        return printable(self._verdict())
-
-    def _verdict(self) -> str:
         within, between = self.weakest_edge, self.strongest_non_edge
         if between is None:
             return "satisfied: all items share a factor, so there is nothing to separate"
         if self.satisfied:
-            return (
+            return printable(
                 f"satisfied: every pair within a factor (weakest {within}) is stronger than every "
                 f"pair between factors (strongest {between})"
             )
-        return f"violated: {within} within a factor is weaker than {between} between factors"
+        return printable(
+            f"violated: {within} within a factor is weaker than {between} between factors"
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """One row per factor: margin, the thresholds it is seen at, the pairs that set them."""
@@ -169,33 +168,6 @@ def structure_margin(
     )
 
 
-def margin_values(strength: FloatArray, support: BoolArray) -> tuple[float, FloatArray]:
-    """Return γ and the (d,) local margins; the numbers of :func:`structure_margin` alone."""
-    A = support.astype(np.float32)
-    shared = (A @ A.T) > 0
-    off_diagonal = ~np.eye(len(A), dtype=bool)
-    within = strength[shared & off_diagonal]
-    between = strength[~shared & off_diagonal]
-    value = (within.min(initial=1.0) - between.max(initial=0.0)) / 2
-    local = np.array([local_margin(strength, members) for members in support.T])
-    return float(value), local
-
-
-def local_margin(strength: FloatArray, members: BoolArray) -> float:
-    """Return γ_C of the marked items; w = 1 of a single item, o = 0 if none is outside."""
-    inside = strength[np.ix_(members, members)]
-    w = inside[~np.eye(len(inside), dtype=bool)].min(initial=1.0)
-    o = strength[np.ix_(members, ~members)].max(axis=1, initial=0.0).min(initial=1.0)
-    return float(w - o) / 2
-
-
-def _extreme(strength: FloatArray, pairs: BoolArray, names: tuple[str, ...], largest: bool) -> Pair:
-    i, j = np.nonzero(np.triu(pairs, 1))
-    values = strength[i, j]
-    k = int(values.argmax() if largest else values.argmin())
-    return Pair(names[i[k]], names[j[k]], float(values[k]))
-
-
 def local_margin_of(
     strength: FloatArray, members: BoolArray, names: tuple[str, ...], factor: str
 ) -> LocalMargin:
@@ -215,3 +187,29 @@ def local_margin_of(
     w = 1.0 if weakest is None else weakest.value
     o = 0.0 if outside is None else outside.value
     return LocalMargin(factor, tuple(names[i] for i in own), weakest, outside, (w - o) / 2)
+
+
+def _extreme(strength: FloatArray, pairs: BoolArray, names: tuple[str, ...], largest: bool) -> Pair:
+    i, j = np.nonzero(np.triu(pairs, 1))
+    values = strength[i, j]
+    k = int(values.argmax() if largest else values.argmin())
+    return Pair(names[i[k]], names[j[k]], float(values[k]))
+
+
+def margin_values(strength: FloatArray, support: BoolArray) -> tuple[float, FloatArray]:
+    """Return γ and the (d,) local margins; the numbers of :func:`structure_margin` alone."""
+    A = support.astype(np.float32)
+    shared = (A @ A.T) > 0
+    off_diagonal = ~np.eye(len(A), dtype=bool)
+    within = strength[shared & off_diagonal]
+    between = strength[~shared & off_diagonal]
+    value = (within.min(initial=1.0) - between.max(initial=0.0)) / 2
+    return float(value), np.array([local_margin(strength, members) for members in support.T])
+
+
+def local_margin(strength: FloatArray, members: BoolArray) -> float:
+    """Return γ_C of the marked items; w = 1 of a single item, o = 0 if none is outside."""
+    inside = strength[np.ix_(members, members)]
+    w = inside[~np.eye(len(inside), dtype=bool)].min(initial=1.0)
+    o = strength[np.ix_(members, ~members)].max(axis=1, initial=0.0).min(initial=1.0)
+    return float(w - o) / 2

@@ -1,6 +1,7 @@
-"""The solution path: which structure each threshold gives, read off the barcode.
+"""Structures read off the barcode: one threshold for all factors, or one for each.
 
-Sets of cliques from the barcode that together cover the items, each at its own threshold.
+:func:`candidates` lists the solution path, the structures that single thresholds give;
+:func:`covers` makes sets of cliques that together cover the items, each at its own threshold.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy.typing as npt
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.structure import Structure
+
+_MOSTLY_NEW = 0.5  # share of items not covered yet from which a clique is a factor of its own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,17 +66,6 @@ class Candidate:
         )
 
 
-@dataclass(frozen=True)
-class _Segments:
-    """The path cut where the structure changes: piece s covers [edges[s], edges[s + 1])."""
-
-    edges: FloatArray
-    name: npt.NDArray[np.uint64]
-    n_factors: IntArray
-    n_edges: IntArray
-    n_covered: IntArray
-
-
 def candidates(barcode: Barcode, thresholds: FloatArray | None = None) -> tuple[Candidate, ...]:
     """List the distinct structures with at least one factor, by rising threshold.
 
@@ -105,6 +97,17 @@ def candidates(barcode: Barcode, thresholds: FloatArray | None = None) -> tuple[
     splits = np.flatnonzero(np.diff(group[order])) + 1
     found = [_candidate(barcode, segments, g) for g in np.split(pieces[order], splits) if len(g)]
     return tuple(sorted(found, key=lambda c: c.tau_low))
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """The path cut where the structure changes: piece s covers [edges[s], edges[s + 1])."""
+
+    edges: FloatArray
+    name: npt.NDArray[np.uint64]
+    n_factors: IntArray
+    n_edges: IntArray
+    n_covered: IntArray
 
 
 def _segments(barcode: Barcode) -> _Segments:
@@ -159,9 +162,6 @@ def _candidate(barcode: Barcode, segments: _Segments, pieces: IntArray) -> Candi
     )
 
 
-_MOSTLY_NEW = 0.5  # share of items not covered yet from which a clique is a factor of its own
-
-
 def covers(barcode: Barcode) -> Iterator[BoolArray]:
     """Yield sets of cliques, (p, d) each, that hardly overlap and leave few items out.
 
@@ -175,18 +175,16 @@ def covers(barcode: Barcode) -> Iterator[BoolArray]:
     if everything.any():
         yield np.ones((p, 1), dtype=bool)
     for preference in (barcode.persistence, barcode.deaths):
-        order = _order(preference, everything)
-        yield _greedy(barcode.members, order, 1.0, keep_overlap=True)
-        yield _greedy(barcode.members, order, _MOSTLY_NEW, keep_overlap=True)
-        yield _greedy(barcode.members, order, _MOSTLY_NEW, keep_overlap=False)
+        order: IntArray = np.argsort(-preference, kind="stable")
+        order = order[~everything[order]]
+        yield _take_greedily(barcode.members, order, 1.0, keep_overlap=True)
+        yield _take_greedily(barcode.members, order, _MOSTLY_NEW, keep_overlap=True)
+        yield _take_greedily(barcode.members, order, _MOSTLY_NEW, keep_overlap=False)
 
 
-def _order(preference: FloatArray, excluded: BoolArray) -> IntArray:
-    order: IntArray = np.argsort(-preference, kind="stable")
-    return order[~excluded[order]]
-
-
-def _greedy(members: BoolArray, order: IntArray, least_new: float, keep_overlap: bool) -> BoolArray:
+def _take_greedily(
+    members: BoolArray, order: IntArray, least_new: float, keep_overlap: bool
+) -> BoolArray:
     """Take each clique in turn of which at least the share ``least_new`` is not covered yet."""
     covered = np.zeros(members.shape[1], dtype=bool)
     taken = []

@@ -1,21 +1,19 @@
-"""When each vertex is simplicial: the one computation behind the exact path.
+"""When each vertex of a thresholded graph is simplicial: the computation behind the exact path.
 
 Let v_1, v_2, ... be the other vertices in falling order of |r_uv|. At a threshold τ the
-neighbours of u are v_1 ... v_k for one k, and they form a clique with u exactly when
+neighbors of u are v_1 ... v_k for one k, and they form a clique with u exactly when
 
     |r_{u v_{k+1}}|  ≤  τ  <  m_k = min |r_ij| over pairs in {u, v_1, ..., v_k}.
 
-So u is simplicial on at most one interval a k, a *spell*, and no threshold has to be visited.
-m_k only falls with k. Hence, once m is known for some k, every k with |r_{u v_{k+1}}| ≥ m is ruled
-out unseen. In a dense neighbourhood m is soon close to the smallest entries of the matrix, so
-almost all k are skipped: sorting the rows costs more than all the rest.
+So u is simplicial on at most one interval for each k, and no threshold has to be visited. m_k only
+falls with k. Hence, once m is known for some k, every k with |r_{u v_{k+1}}| ≥ m is ruled out
+unseen. In a dense neighborhood m is soon close to the smallest entries of the matrix, so almost all
+k are skipped: sorting the rows costs more than all the rest.
 
-When each vertex is simplicial, in a graph of which only the strong edges are known.
-
-The same computation, on the pairs with |r| above a floor. A
-pair that is not listed is no edge at any threshold from the floor up, so a clique ends where one
-is met; and what is born below the floor is seen from the floor on. Nothing else differs: above
-the floor the spells are those of the whole matrix.
+Of a sparse matrix only the pairs with |r| above a floor are known. A pair that is not listed is no
+edge at any threshold from the floor up, so a clique ends where one is met; and what is born below
+the floor is seen from the floor on. Nothing else differs: above the floor the intervals are those
+of the whole matrix.
 """
 
 from __future__ import annotations
@@ -31,23 +29,24 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray, k
 from dtstat.core.parallel import Jobs, Progress, run, track
 
 KeyArray = npt.NDArray[np.uint64]
-Columns = tuple[npt.NDArray[np.generic], ...]
+Columns = tuple[IntArray, IntArray, FloatArray, FloatArray, KeyArray]
 
 _ROWS_PER_BLOCK = 256  # rows sorted and searched between two chances to interrupt
+_SPARSE_ROWS_PER_BLOCK = 512  # the same of a sparse matrix
 _SCAN_LIMIT = 64  # up to this size all pairs are scanned; beyond, the weakest pairs are looked up
-_WEAK_PAIRS_AN_ITEM = 32  # length of the list of weakest pairs, per item
+_WEAK_PAIRS_PER_ITEM = 32  # length of the list of weakest pairs, per item
 
 
 @dataclass(frozen=True)
-class Spells:
-    """Intervals on which vertices are simplicial, as columns.
+class SimplicialIntervals:
+    """Intervals of thresholds on which vertices are simplicial, as columns.
 
     Attributes
     ----------
     vertex
         The simplicial vertex u.
     size
-        Size of its closed neighbourhood C, a clique.
+        Size of its closed neighborhood C, a clique.
     birth, death
         u is simplicial with this C for birth ≤ τ < death.
     name
@@ -61,12 +60,17 @@ class Spells:
     death: FloatArray
     name: KeyArray
 
-    def __getitem__(self, rows: BoolArray) -> Spells:
-        return Spells(*(column[rows] for column in vars(self).values()))
+    @classmethod
+    def join(cls, blocks: list[Columns]) -> SimplicialIntervals:
+        """Put the columns of several blocks of vertices below one another."""
+        return cls(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+
+    def __getitem__(self, rows: BoolArray) -> SimplicialIntervals:
+        return SimplicialIntervals(*(column[rows] for column in vars(self).values()))
 
 
-def simplicial_spells(strength: FloatArray) -> Spells:
-    """Find all spells of all vertices.
+def simplicial_intervals(strength: FloatArray) -> SimplicialIntervals:
+    """Find the intervals of all vertices.
 
     Parameters
     ----------
@@ -78,16 +82,54 @@ def simplicial_spells(strength: FloatArray) -> Spells:
     Cost: p sorts of p numbers, plus little; p² / 2 numbers are partitioned once.
     """
     p = len(strength)
-    keys = vertex_keys(p)
-    weak = _weakest_pairs(strength)
-    blocks = [
-        _spells_of_block(strength, start, min(start + _ROWS_PER_BLOCK, p), weak, keys)
-        for start in range(0, p, _ROWS_PER_BLOCK)
-    ]
-    return Spells(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+    keys, weak = _vertex_keys(p), _weakest_pairs(strength)
+    blocks = []
+    for start in range(0, p, _ROWS_PER_BLOCK):
+        order = np.argsort(-strength[start : start + _ROWS_PER_BLOCK], axis=1)
+        blocks.append(_collect(partial(_search, strength, order, start, weak, keys), len(order)))
+    return SimplicialIntervals.join(blocks)
 
 
-def vertex_keys(p: int) -> KeyArray:
+def sparse_simplicial_intervals(
+    starts: IntArray,
+    neighbors: SmallIntArray,
+    strengths: FloatArray,
+    floor: float,
+    n_jobs: Jobs = None,
+    progress: Progress = None,
+) -> SimplicialIntervals:
+    """Find all intervals that reach beyond the floor.
+
+    Parameters
+    ----------
+    starts, neighbors, strengths
+        The neighbors of vertex u are ``neighbors[starts[u] : starts[u + 1]]``, with their
+        strengths, all above the floor; every edge is listed from both ends.
+    floor
+        Smallest threshold.
+    n_jobs, progress
+        Threads and progress.
+
+    Notes
+    -----
+    Cost: sorting the neighbors of each vertex, and for each that joins its clique one look at the
+    neighbors of that one; at most the square of the mean degree per vertex.
+    """
+    p = len(starts) - 1
+    keys = _vertex_keys(p)
+
+    def search(first: int) -> Columns:
+        last = min(first + _SPARSE_ROWS_PER_BLOCK, p)
+        graph = starts, neighbors, strengths, floor
+        return _collect(partial(_search_sparse, *graph, first, last, keys), last - first)
+
+    blocks = range(0, p, _SPARSE_ROWS_PER_BLOCK)
+    done = run(search, blocks, n_jobs, threads=True, ordered=True)
+    found = [block for _, block in track(done, progress, "cliques", len(blocks))]
+    return SimplicialIntervals.join(found)
+
+
+def _vertex_keys(p: int) -> KeyArray:
     """Draw a key for each vertex, the same for the same number of them."""
     return np.random.default_rng(p).integers(0, 2**64, size=p, dtype=np.uint64)
 
@@ -97,49 +139,38 @@ def _weakest_pairs(strength: FloatArray) -> IntArray:
     p = len(strength)
     i, j = np.triu_indices(p, 1)
     values = strength[i, j]
-    count = min(len(values), _WEAK_PAIRS_AN_ITEM * p)
+    count = min(len(values), _WEAK_PAIRS_PER_ITEM * p)
     chosen = np.argpartition(values, count - 1)[:count]
     chosen = chosen[np.argsort(values[chosen])]
     return np.column_stack([i[chosen], j[chosen]])
 
 
-def _spells_of_block(
-    strength: FloatArray, start: int, stop: int, weak: IntArray, keys: KeyArray
-) -> Columns:
-    order = np.argsort(-strength[start:stop], axis=1)
-    return collected(partial(_find_spells, strength, order, start, weak, keys), stop - start)
-
-
-def collected(find: Callable[..., int], n_vertices: int) -> Columns:
-    """Make room for the spells that a kernel writes: more if there are more than fit."""
-    capacity = 32 * n_vertices
+def _collect(search: Callable[[Columns], int], n_vertices: int) -> Columns:
+    """Make room for the intervals that a kernel writes: more if there are more than fit."""
+    room = 32 * n_vertices
     while True:
-        vertex, size = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
-        birth, death = np.empty(capacity), np.empty(capacity)
-        name = np.empty(capacity, np.uint64)
-        found = find(vertex, size, birth, death, name)
-        if found <= capacity:
-            return tuple(column[:found] for column in (vertex, size, birth, death, name))
-        capacity = found
+        vertex, size = np.empty(room, np.int64), np.empty(room, np.int64)
+        birth, death, name = np.empty(room), np.empty(room), np.empty(room, np.uint64)
+        found = search((vertex, size, birth, death, name))
+        if found <= room:
+            return vertex[:found], size[:found], birth[:found], death[:found], name[:found]
+        room = found
 
 
 @kernel
-def _find_spells(  # noqa: C901 (one loop, as the module's text describes it)
+def _search(  # noqa: C901 (one loop, as the module's text describes it)
     R: FloatArray,
     order: IntArray,
     start: int,
     weak: IntArray,
     keys: KeyArray,
-    vertex: IntArray,
-    size: IntArray,
-    birth: FloatArray,
-    death: FloatArray,
-    name: KeyArray,
+    columns: Columns,
 ) -> int:
-    """Write the spells of the vertices start, start + 1, ... and return how many there are.
+    """Write the intervals of the vertices start, start + 1, ... and return how many there are.
 
     If that is more than fit, the surplus is counted but not written.
     """
+    vertex, size, birth, death, name = columns
     p = len(R)
     position = np.empty(p, np.int64)
     found = 0
@@ -203,69 +234,21 @@ def _look_up_weakest(
     return _scan_pairs(R, v, s, scanned, m, o)
 
 
-_SPARSE_ROWS_PER_BLOCK = 512  # vertices searched between two chances to interrupt
-
-
-def sparse_simplicial_spells(
-    starts: IntArray,
-    neighbours: SmallIntArray,
-    strengths: FloatArray,
-    floor: float,
-    n_jobs: Jobs = None,
-    progress: Progress = None,
-) -> Spells:
-    """Find all spells that last beyond the floor.
-
-    Parameters
-    ----------
-    starts, neighbours, strengths
-        The neighbours of vertex u are ``neighbours[starts[u] : starts[u + 1]]``, with their
-        strengths, all above the floor; every edge is listed from both ends.
-    floor
-        Smallest threshold.
-    n_jobs, progress
-        Threads and progress.
-
-    Notes
-    -----
-    Cost: sorting the neighbours of each vertex, and for each that joins its clique one look at the
-    neighbours of that one; the square of the mean degree a vertex at most.
-    """
-    p = len(starts) - 1
-    keys = vertex_keys(p)
-
-    def search(first: int) -> Columns:
-        last = min(first + _SPARSE_ROWS_PER_BLOCK, p)
-        graph = starts, neighbours, strengths, floor
-        return collected(partial(_find_sparse_spells, *graph, first, last, keys), last - first)
-
-    blocks = range(0, p, _SPARSE_ROWS_PER_BLOCK)
-    done = run(search, blocks, n_jobs, threads=True, ordered=True)
-    found = [block for _, block in track(done, progress, "cliques", len(blocks))]
-    return Spells(*(np.concatenate(column) for column in zip(*found, strict=True)))
-
-
 @kernel
-def _find_sparse_spells(  # noqa: C901 (one loop, as in dtstat.structure.simplicial)
+def _search_sparse(  # noqa: C901 (one loop, as above)
     starts: IntArray,
-    neighbours: SmallIntArray,
+    neighbors: SmallIntArray,
     strengths: FloatArray,
     floor: float,
     first: int,
     last: int,
     keys: KeyArray,
-    vertex: IntArray,
-    size: IntArray,
-    birth: FloatArray,
-    death: FloatArray,
-    name: KeyArray,
+    columns: Columns,
 ) -> int:
-    """Write the spells of the vertices first, ..., last − 1 and return how many there are.
-
-    If that is more than fit, the surplus is counted but not written.
-    """
+    """Do the same for the vertices first, ..., last − 1 of a sparse matrix."""
+    vertex, size, birth, death, name = columns
     p = len(starts) - 1
-    position = np.full(p, p, np.int64)  # p: not a neighbour of u
+    position = np.full(p, p, np.int64)  # p: not a neighbor of u
     found = 0
     for u in range(first, last):
         degree = starts[u + 1] - starts[u]
@@ -273,7 +256,7 @@ def _find_sparse_spells(  # noqa: C901 (one loop, as in dtstat.structure.simplic
         v, r = np.empty(degree + 1, np.int64), np.empty(degree + 2)
         v[0], r[0], r[degree + 1] = u, np.inf, floor
         for k in range(degree):
-            v[k + 1], r[k + 1] = neighbours[order[k]], strengths[order[k]]
+            v[k + 1], r[k + 1] = neighbors[order[k]], strengths[order[k]]
         for k in range(degree + 1):
             position[v[k]] = k
         key, hashed = np.uint64(0), 0
@@ -281,9 +264,9 @@ def _find_sparse_spells(  # noqa: C901 (one loop, as in dtstat.structure.simplic
         while s <= degree + 1 and m > floor:
             while s <= degree and r[s] >= m:
                 s += 1
-            o = r[s]  # the floor beyond the last neighbour
+            o = r[s]  # the floor beyond the last neighbor
             while scanned < s and m > o:
-                m = _weakest_joining(starts, neighbours, strengths, floor, v, scanned, position, m)
+                m = _weakest_joining(starts, neighbors, strengths, floor, v, scanned, position, m)
                 scanned += 1
             if m > o:
                 while hashed < s:
@@ -302,7 +285,7 @@ def _find_sparse_spells(  # noqa: C901 (one loop, as in dtstat.structure.simplic
 @kernel
 def _weakest_joining(
     starts: IntArray,
-    neighbours: SmallIntArray,
+    neighbors: SmallIntArray,
     strengths: FloatArray,
     floor: float,
     v: IntArray,
@@ -313,7 +296,7 @@ def _weakest_joining(
     """Extend m = min |r_ij| from v[:k] to v[: k + 1]; the floor if a pair is not joined."""
     joined = 0
     for e in range(starts[v[k]], starts[v[k] + 1]):
-        if position[neighbours[e]] < k:
+        if position[neighbors[e]] < k:
             joined += 1
             m = min(m, strengths[e])
     return m if joined == k else floor

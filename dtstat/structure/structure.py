@@ -1,9 +1,8 @@
 """A factor structure: which items are children of which factors.
 
-Names that R and lavaan can read, whatever items and factors are called.
-
+Written as a lavaan model it needs names that R can read, whatever items and factors are called.
 lavaan 0.6 takes no quoted names: blanks inside backticks are dropped, and ? and ! mean something
-else. So its texts use the names that R itself makes of others.
+else. So model texts use the names that R itself would make, and comments say what they stand for.
 """
 
 from __future__ import annotations
@@ -23,6 +22,15 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray
 from dtstat.core.errors import InputError, nearest, printable, shown
 from dtstat.data.checks import check_writable_names
+
+_R_WORDS = frozenset(
+    {
+        *("if", "else", "repeat", "while", "function", "for", "next", "break", "in"),
+        *("TRUE", "FALSE", "NULL", "Inf", "NaN"),
+        *("NA", "NA_integer_", "NA_real_", "NA_character_", "NA_complex_"),
+    }
+)
+_LEGEND = re.compile(r'^# (\S+) is (".*")$', re.MULTILINE)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -330,16 +338,6 @@ def _index(which: int | str, names: tuple[str, ...], what: str) -> int:
             what,
         )
     return int(which)
-
-
-_R_WORDS = frozenset(
-    {
-        *("if", "else", "repeat", "while", "function", "for", "next", "break", "in"),
-        *("TRUE", "FALSE", "NULL", "Inf", "NaN"),
-        *("NA", "NA_integer_", "NA_real_", "NA_character_", "NA_complex_"),
-    }
-)
-_LEGEND = re.compile(r'^# (\S+) is (".*")$', re.MULTILINE)
 
 
 def r_name(name: str) -> str:

@@ -27,6 +27,7 @@ from dtstat.dependence.compute import RowDependence, dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import LATENT, REGISTRY
 from dtstat.factors.robust import implied_correlations
+from dtstat.simulation.designs import draw_normal
 from dtstat.structure.margin import Margin, margin_values, structure_margin
 from dtstat.trust import diagnosis_summary as frames
 from dtstat.trust.bounds import NORMAL, Bound
@@ -261,8 +262,7 @@ def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
     if fit.nonlinear is not None:
         X = draw_answers(fit.nonlinear.model, n, rng)
     else:
-        root = np.linalg.cholesky(implied_correlations(fit.estimate))
-        X = rng.standard_normal((n, len(names))) @ root.T
+        X = draw_normal(n, implied_correlations(fit.estimate), rng)
     with silenced():
         drawn = dependence_matrix(as_items(X, screened=False), measure)
     return DependenceMatrix(drawn.values, names, measure), True

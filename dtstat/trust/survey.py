@@ -47,7 +47,7 @@ from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import find_measure
-from dtstat.simulation.designs import equicorrelated
+from dtstat.simulation.designs import draw_normal, equicorrelated
 from dtstat.structure.margin import Margin, structure_margin
 from dtstat.structure.structure import Structure
 from dtstat.trust.bounds import Bound
@@ -124,7 +124,7 @@ class SurveyDesign:
     def draw(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw the answers of n people, (n, p)."""
         L, Phi = self.loadings, self.factor_correlations
-        Z = rng.standard_normal((n, len(Phi))) @ np.linalg.cholesky(Phi).T
+        Z = draw_normal(n, Phi, rng)
         unique = 1 - ((L @ Phi) * L).sum(axis=1)
         X: FloatArray = Z @ L.T + np.sqrt(unique) * rng.standard_normal((n, len(L)))
         if self.levels is None:

@@ -20,12 +20,6 @@ def test_they_sum_to_one_everywhere(z):
     np.testing.assert_allclose(bspline.design(z).sum(axis=1), 1, atol=1e-12)
 
 
-def test_slopes_are_derivatives():
-    z, h = np.linspace(-5.5, 5.5, 157), 1e-6
-    difference = (bspline.design(z + h) - bspline.design(z - h)) / (2 * h)
-    np.testing.assert_allclose(bspline.slope_design(z), difference, atol=1e-6)
-
-
 def test_straight_beyond_the_ends():
     beta = np.random.default_rng(0).normal(size=bspline.K)
     outside = np.array([4.0, 5.0, 6.0, -4.0, -5.0, -6.0])

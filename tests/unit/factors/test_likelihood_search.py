@@ -28,7 +28,7 @@ def sampled(seed, p=16, d=3, right=True):
 
 
 def searched(R, A, enough=-math.inf):
-    return ml.maximise(ml.FactorLikelihood(R, A), LEAST_GAIN, MOST, enough)
+    return ml.maximize(ml.FactorLikelihood(R, A), LEAST_GAIN, MOST, enough)
 
 
 @pytest.mark.parametrize("right", [True, False])

@@ -436,7 +436,7 @@ def test_more_finalists_than_structures():
 def test_a_sampler_that_freezes_once_is_told(monkeypatch):
     """Warned, noted, and started again; the warning points to the caller."""
     calls = iter([True])
-    monkeypatch.setattr(mala, "frozen", lambda *_: next(calls, False))
+    monkeypatch.setattr(mala, "is_frozen", lambda *_: next(calls, False))
     with pytest.warns(EstimationWarning, match="froze and was started again") as caught:
         fit = curves(answers(), finalists=1)
     assert len(caught) == 1
@@ -453,20 +453,20 @@ def test_a_restart_of_a_loser_is_not_told(monkeypatch):
     def frozen(state, _):
         return state.z.shape[1] == 1 and next(calls, False)
 
-    monkeypatch.setattr(mala, "frozen", frozen)
+    monkeypatch.setattr(mala, "is_frozen", frozen)
     fit = curves(answers())
     assert fit.structure == TWO
     assert (fit.notes, fit.nonlinear.restarts) == ((), 0)
 
 
 def test_a_sampler_that_freezes_twice_is_an_error(monkeypatch):
-    monkeypatch.setattr(mala, "frozen", lambda *_: True)
+    monkeypatch.setattr(mala, "is_frozen", lambda *_: True)
     with pytest.raises(EstimationError, match=r"froze.*factors of this structure coincide"):
         curves(answers(), finalists=1)
 
 
 def test_other_finalists_win_if_one_freezes(monkeypatch):
-    monkeypatch.setattr(mala, "frozen", lambda state, _: state.z.shape[1] == 2)
+    monkeypatch.setattr(mala, "is_frozen", lambda state, _: state.z.shape[1] == 2)
     fit = curves(answers())
     assert fit.n_factors == 1
     assert 2 not in set(fit.candidates["n_factors"])
@@ -475,7 +475,7 @@ def test_other_finalists_win_if_one_freezes(monkeypatch):
 
 def test_warnings_point_to_the_caller(monkeypatch):
     calls = iter([True])
-    monkeypatch.setattr(mala, "frozen", lambda *_: next(calls, False))
+    monkeypatch.setattr(mala, "is_frozen", lambda *_: next(calls, False))
     with pytest.warns(EstimationWarning, match="froze") as caught:
         curves(answers(), finalists=1)
     assert caught[0].filename == __file__

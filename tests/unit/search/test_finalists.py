@@ -151,7 +151,7 @@ def freezing(monkeypatch):
     """Chains of so many factors freeze."""
 
     def freeze(d):
-        monkeypatch.setattr(mala, "frozen", lambda state, _: state.z.shape[1] == d)
+        monkeypatch.setattr(mala, "is_frozen", lambda state, _: state.z.shape[1] == d)
 
     return freeze
 
@@ -216,7 +216,7 @@ def test_cross_validation_leaves_each_fold_out(data):
 def test_cross_validation_bears_a_structure_that_freezes_in_a_fold(data, monkeypatch):
     """It is left out; the rest is compared."""
     parts = [(data, data.X[:20]), (answers(149, seed=1), data.X[20:40])]
-    monkeypatch.setattr(mala, "frozen", lambda state, _: state.z.shape == (149, 2))
+    monkeypatch.setattr(mala, "is_frozen", lambda state, _: state.z.shape == (149, 2))
     proposals = [Proposal(ONE, "a"), Proposal(TWO, "b")]
     found, kept = cross_validate_curves(proposals, parts, CURVES)
     assert kept == [0]
