@@ -1,4 +1,4 @@
-"""The test of a model against the saturated one."""
+"""The test of a model against the saturated one, and the fit indices that rest on it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def p_value(chisq: float, df: float) -> float:
 def incremental_indices(test: Test, baseline: Test) -> dict[str, float]:
     """Fit relative to the baseline; with t, d of the model and b, e of the baseline."""
     t, d, b, e = test.chisq, test.df, baseline.chisq, baseline.df
-    cfi, tli = _cfi(t - d, b - e), _tli(t, d, b, e)
     return {
-        "cfi": cfi,
-        "tli": tli,
-        "nnfi": tli,
-        "rfi": _ratio(b / e - t / d, b / e) if d and e else 1.0,
-        "nfi": _ratio(b - t, b),
-        "pnfi": _ratio(d, e) * _ratio(b - t, b),
-        "ifi": _ratio(b - t, b - d),
-        "rni": _ratio((b - e) - (t - d), b - e),
+        "cfi": cfi(t - d, b - e),
+        "tli": tli(t, d, b, e),
+        "nnfi": tli(t, d, b, e),
+        "rfi": ratio(b / e - t / d, b / e) if d and e else 1.0,
+        "nfi": ratio(b - t, b),
+        "pnfi": ratio(d, e) * ratio(b - t, b),
+        "ifi": ratio(b - t, b - d),
+        "rni": ratio((b - e) - (t - d), b - e),
     }
 
 
-def _cfi(excess: float, baseline_excess: float) -> float:
+def cfi(excess: float, baseline_excess: float) -> float:
+    """CFI, from chi-square less degrees of freedom of model and baseline."""
     worst = max(_positive(baseline_excess), _positive(excess))
     return 1.0 - _positive(excess) / worst if worst != 0 else 1.0
 
@@ -42,11 +42,13 @@ def _positive(value: float) -> float:
     return 0.0 if value < 0 else value
 
 
-def _tli(t: float, d: float, b: float, e: float) -> float:
-    return _ratio(b / e - t / d, b / e - 1) if d and e else 1.0
+def tli(t: float, d: float, b: float, e: float) -> float:
+    """TLI, from chi-square and degrees of freedom of model and baseline."""
+    return ratio(b / e - t / d, b / e - 1) if d and e else 1.0
 
 
-def _ratio(part: float, whole: float) -> float:
+def ratio(part: float, whole: float) -> float:
+    """Quotient, NaN if the denominator is 0."""
     return part / whole if whole else math.nan
 
 
