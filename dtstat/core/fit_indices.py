@@ -20,19 +20,19 @@ def incremental_indices(test: Test, baseline: Test) -> dict[str, float]:
     """Fit relative to the baseline; with t, d of the model and b, e of the baseline."""
     t, d, b, e = test.chisq, test.df, baseline.chisq, baseline.df
     return {
-        "cfi": cfi(t - d, b - e),
-        "tli": tli(t, d, b, e),
-        "nnfi": tli(t, d, b, e),
-        "rfi": ratio(b / e - t / d, b / e) if d and e else 1.0,
-        "nfi": ratio(b - t, b),
-        "pnfi": ratio(d, e) * ratio(b - t, b),
-        "ifi": ratio(b - t, b - d),
-        "rni": ratio((b - e) - (t - d), b - e),
+        "cfi": comparative_fit(t - d, b - e),
+        "tli": tucker_lewis(t, d, b, e),
+        "nnfi": tucker_lewis(t, d, b, e),
+        "rfi": _ratio(b / e - t / d, b / e) if d and e else 1.0,
+        "nfi": _ratio(b - t, b),
+        "pnfi": _ratio(d, e) * _ratio(b - t, b),
+        "ifi": _ratio(b - t, b - d),
+        "rni": _ratio((b - e) - (t - d), b - e),
     }
 
 
-def cfi(excess: float, baseline_excess: float) -> float:
-    """CFI, from chi-square less degrees of freedom of model and baseline."""
+def comparative_fit(excess: float, baseline_excess: float) -> float:
+    """CFI, from chi-square less degrees of freedom of the model and of the baseline."""
     worst = max(_positive(baseline_excess), _positive(excess))
     return 1.0 - _positive(excess) / worst if worst != 0 else 1.0
 
@@ -42,13 +42,12 @@ def _positive(value: float) -> float:
     return 0.0 if value < 0 else value
 
 
-def tli(t: float, d: float, b: float, e: float) -> float:
-    """TLI, from chi-square and degrees of freedom of model and baseline."""
-    return ratio(b / e - t / d, b / e - 1) if d and e else 1.0
+def tucker_lewis(t: float, d: float, b: float, e: float) -> float:
+    """TLI, from chi-square and degrees of freedom of the model (t, d) and the baseline (b, e)."""
+    return _ratio(b / e - t / d, b / e - 1) if d and e else 1.0
 
 
-def ratio(part: float, whole: float) -> float:
-    """Quotient, NaN if the denominator is 0."""
+def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 

@@ -8,12 +8,11 @@ import numpy as np
 
 from dtstat.core.arrays import FloatArray
 from dtstat.core.fit_indices import (
-    cfi,
+    comparative_fit,
     incremental_indices,
     p_value,
-    ratio,
     rmsea_measures,
-    tli,
+    tucker_lewis,
 )
 from dtstat.sem.estimate import SEMEstimate, covariate_positions
 from dtstat.sem.normal import squared_length
@@ -33,8 +32,8 @@ def fit_measures(estimate: SEMEstimate) -> dict[str, float]:
     measures |= incremental_indices(test, estimate.baseline)
     if estimate.robust:
         base = estimate.baseline
-        measures["cfi.scaled"] = cfi(test.scaled - test.df, base.scaled - base.df)
-        measures["tli.scaled"] = tli(test.scaled, test.df, base.scaled, base.df)
+        measures["cfi.scaled"] = comparative_fit(test.scaled - test.df, base.scaled - base.df)
+        measures["tli.scaled"] = tucker_lewis(test.scaled, test.df, base.scaled, base.df)
     measures |= _robust_incremental(estimate)
     measures |= _likelihood(estimate)
     measures |= rmsea_measures(test.chisq, test.df, n)
@@ -75,10 +74,11 @@ def _robust_incremental(estimate: SEMEstimate) -> dict[str, float]:
         return {}
     excess = test.chisq - test.scaling * test.df
     base_excess = base.chisq - base.scaling * base.df
-    return {
-        "cfi.robust": cfi(excess, base_excess),
-        "tli.robust": 1 - ratio(excess * base.df, base_excess * test.df) if test.df else 1.0,
-    }
+    tli = 1.0
+    if test.df:
+        whole = base_excess * test.df
+        tli = 1 - excess * base.df / whole if whole else math.nan
+    return {"cfi.robust": comparative_fit(excess, base_excess), "tli.robust": tli}
 
 
 def _likelihood(estimate: SEMEstimate) -> dict[str, float]:
