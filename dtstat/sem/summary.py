@@ -176,29 +176,23 @@ def fit_tables(
     scaled = "chisq.scaled" in measures
     headers = ("", "Standard", "Scaled") if scaled else ()
     test = [*_test_rows(measures, "", "P-value (Chi-square)"), *correction]
-    tables: list[Table] = [value_table("Model Test User Model", test, headers, True)]
+    first = value_table("Model Test User Model", test, headers, True)
     if not full:
-        return tables
+        return [first]
     baseline = _test_rows(measures, "baseline.", "P-value")
     if "baseline.chisq.scaling.factor" in measures:
         factor = number(measures["baseline.chisq.scaling.factor"])
         baseline.append(("Scaling correction factor", "", factor))
-    tables.append(value_table("Model Test Baseline Model", baseline))
-    tables.append(
-        value_table("User Model versus Baseline Model", _index_rows(measures, _COMPARATIVE))
-    )
+    sections = {
+        "Model Test Baseline Model": baseline,
+        "User Model versus Baseline Model": _index_rows(measures, _COMPARATIVE),
+    }
     if "logl" in measures:
-        tables.append(
-            value_table(
-                "Loglikelihood and Information Criteria", _likelihood_rows(measures, scaled)
-            )
-        )
-    tables.append(
-        value_table("Root Mean Square Error of Approximation", _index_rows(measures, _RMSEA))
-    )
+        sections["Loglikelihood and Information Criteria"] = _likelihood_rows(measures, scaled)
+    sections["Root Mean Square Error of Approximation"] = _index_rows(measures, _RMSEA)
     srmr = (number(measures["srmr"]),) * (2 if scaled else 1)
-    tables.append(value_table("Standardized Root Mean Square Residual", [("SRMR", *srmr)]))
-    return tables
+    sections["Standardized Root Mean Square Residual"] = [("SRMR", *srmr)]
+    return [first, *(value_table(title, rows) for title, rows in sections.items())]
 
 
 def _pair(measures: Mapping[str, float], name: str) -> Row:
@@ -290,8 +284,8 @@ def _grouped_rows(frame: pd.DataFrame, residual: Collection[str], columns: list[
 
 
 def _parameter_row(row: Mapping[Any, Any], residual: Collection[str], columns: list[str]) -> Row:
-    name = f"{row['lhs']}|{row['rhs']}" if row["op"] == "|" else str(row["lhs"])
-    name = name if row["op"] == "|" else _dotted(name, residual)
+    threshold = row["op"] == "|"
+    name = f"{row['lhs']}|{row['rhs']}" if threshold else _dotted(str(row["lhs"]), residual)
     label = f" ({row['label']})" if row["label"] else ""
     fixed = row["se"] == 0
     cells = (
