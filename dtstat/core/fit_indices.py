@@ -1,4 +1,4 @@
-"""The test of a model against the saturated one."""
+"""The test of a model against the saturated one, and the fit indices that rest on it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ def p_value(chisq: float, df: float) -> float:
 def incremental_indices(test: Test, baseline: Test) -> dict[str, float]:
     """Fit relative to the baseline; with t, d of the model and b, e of the baseline."""
     t, d, b, e = test.chisq, test.df, baseline.chisq, baseline.df
-    cfi, tli = _cfi(t - d, b - e), _tli(t, d, b, e)
     return {
-        "cfi": cfi,
-        "tli": tli,
-        "nnfi": tli,
+        "cfi": comparative_fit(t - d, b - e),
+        "tli": tucker_lewis(t, d, b, e),
+        "nnfi": tucker_lewis(t, d, b, e),
         "rfi": _ratio(b / e - t / d, b / e) if d and e else 1.0,
         "nfi": _ratio(b - t, b),
         "pnfi": _ratio(d, e) * _ratio(b - t, b),
@@ -32,7 +31,8 @@ def incremental_indices(test: Test, baseline: Test) -> dict[str, float]:
     }
 
 
-def _cfi(excess: float, baseline_excess: float) -> float:
+def comparative_fit(excess: float, baseline_excess: float) -> float:
+    """CFI, from chi-square less degrees of freedom of the model and of the baseline."""
     worst = max(_positive(baseline_excess), _positive(excess))
     return 1.0 - _positive(excess) / worst if worst != 0 else 1.0
 
@@ -42,7 +42,8 @@ def _positive(value: float) -> float:
     return 0.0 if value < 0 else value
 
 
-def _tli(t: float, d: float, b: float, e: float) -> float:
+def tucker_lewis(t: float, d: float, b: float, e: float) -> float:
+    """TLI, from chi-square and degrees of freedom of the model (t, d) and the baseline (b, e)."""
     return _ratio(b / e - t / d, b / e - 1) if d and e else 1.0
 
 

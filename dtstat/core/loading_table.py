@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from dtstat.core.arrays import FloatArray
 from dtstat.core.tables import Summary, Table
 
 _TITLE = "Standardized loadings (pattern matrix)"
@@ -96,7 +97,7 @@ def factor_table(
     if marks is not None:
         signs = marks.loc[table.index]
         shown = shown.set_axis([f"{a}{b}" for a, b in zip(signs.index, signs, strict=True)])
-    variance = _variance_frame(loadings, correlations)
+    variance = variance_frame(loadings, correlations).iloc[: 2 if len(factors) == 1 else None]
     complexity = f"Mean item complexity = {table['com'].mean():.1f}"
     tables: list[Table] = [
         _compact(shown, _TITLE, (complexity, *notes)),
@@ -109,13 +110,18 @@ def factor_table(
 
 def loading_frame(loadings: pd.DataFrame, uniquenesses: pd.Series[float]) -> pd.DataFrame:
     """Items by item (position, from 1), loadings, h2, u2 and com."""
-    squared = loadings.to_numpy() ** 2
     u2 = uniquenesses.loc[loadings.index].to_numpy()
     table = loadings.copy()
     table.insert(0, "item", np.arange(1, len(table) + 1))
+    return table.assign(h2=1 - u2, u2=u2, com=item_complexity(loadings.to_numpy()))
+
+
+def item_complexity(loadings: FloatArray) -> FloatArray:
+    """Hofmann's (1978) number of factors each item needs, (Σλ²)² / Σλ⁴; NaN without loadings."""
+    squared = loadings**2
     with np.errstate(invalid="ignore"):
-        complexity = squared.sum(axis=1) ** 2 / (squared**2).sum(axis=1)  # NaN: no loading
-    return table.assign(h2=1 - u2, u2=u2, com=complexity)
+        complexity: FloatArray = squared.sum(axis=1) ** 2 / (squared**2).sum(axis=1)
+    return complexity
 
 
 def table_order(loadings: pd.DataFrame) -> list[int]:
@@ -128,13 +134,13 @@ def table_order(loadings: pd.DataFrame) -> list[int]:
     return [int(i) for i in np.lexsort((-size.max(axis=1), strongest))]
 
 
-def _variance_frame(loadings: pd.DataFrame, correlations: pd.DataFrame) -> pd.DataFrame:
+def variance_frame(loadings: pd.DataFrame, correlations: pd.DataFrame) -> pd.DataFrame:
+    """Variance explained by each factor, diag(Φ ΛᵀΛ), as sum, shares and running shares."""
     L = loadings.to_numpy()
     ss = np.diag(correlations.to_numpy() @ L.T @ L)
     share, explained = ss / len(L), ss / ss.sum()
     rows = [ss, share, np.cumsum(share), explained, np.cumsum(explained)]
-    count = 2 if len(ss) == 1 else len(_ROWS)
-    return pd.DataFrame(rows[:count], index=list(_ROWS[:count]), columns=loadings.columns)
+    return pd.DataFrame(rows, index=list(_ROWS), columns=loadings.columns)
 
 
 def _compact(frame: pd.DataFrame, title: str, notes: tuple[str, ...] = ()) -> CompactTable:

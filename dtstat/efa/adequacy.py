@@ -11,6 +11,7 @@ import numpy as np
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import InputError
+from dtstat.core.fit_indices import p_value
 
 _SINGULAR = 1e-10  # eigenvalue below which the inverse has fewer than six digits left
 _ROUNDING = 1e-8  # asymmetry, or distance of the diagonal from 1, that passes for rounding
@@ -77,7 +78,7 @@ def kmo(R: FloatArray, names: Sequence[str] | None = None) -> KMO:
     >>> round(kmo(np.full((3, 3), 0.5) + 0.5 * np.eye(3)).overall, 4)
     0.6923
     """
-    R, _ = _checked(R, names)
+    R, _ = _check_correlations(R, names)
     P = np.linalg.inv(R)
     scale = np.sqrt(np.diag(P))
     r2, q2 = R**2, (P / np.outer(scale, scale)) ** 2
@@ -123,9 +124,7 @@ def bartlett_test(R: FloatArray, n_obs: int, names: Sequence[str] | None = None)
     >>> round(test.chisq, 3), test.df
     (67.351, 3)
     """
-    from scipy.special import chdtrc
-
-    R, eigenvalues = _checked(R, names)
+    R, eigenvalues = _check_correlations(R, names)
     p = len(R)
     correction = 1 + (2 * p + 5) / 6
     advice = "Give the number of rows that R was computed from."
@@ -135,33 +134,34 @@ def bartlett_test(R: FloatArray, n_obs: int, names: Sequence[str] | None = None)
         raise checks.refusal("n_obs", wanted, n_obs, "Use more rows or fewer items.")
     chisq = max(0.0, -(n - correction) * float(np.log(eigenvalues).sum()))
     df = p * (p - 1) // 2
-    return BartlettTest(chisq, df, float(chdtrc(df, chisq)))
+    return BartlettTest(chisq, df, p_value(chisq, df))
 
 
-def _checked(R: FloatArray, names: Sequence[str] | None) -> tuple[FloatArray, FloatArray]:
+def _check_correlations(
+    R: FloatArray, names: Sequence[str] | None
+) -> tuple[FloatArray, FloatArray]:
     """R as a symmetric matrix, and its eigenvalues, all positive."""
     R = np.asarray(R, dtype=float)
+    got = ""
     if R.ndim != 2 or R.shape[0] != R.shape[1] or len(R) < 2:
-        raise _no_correlations(f"shape {R.shape}")
-    if not np.isfinite(R).all():
-        raise _no_correlations("missing or infinite entries")
-    if not np.allclose(np.diag(R), 1, rtol=0, atol=_ROUNDING):
-        raise _no_correlations("a diagonal other than 1")
-    if not np.allclose(R, R.T, rtol=0, atol=_ROUNDING):
-        raise _no_correlations("one that is not symmetric")
+        got = f"shape {R.shape}"
+    elif not np.isfinite(R).all():
+        got = "missing or infinite entries"
+    elif not np.allclose(np.diag(R), 1, rtol=0, atol=_ROUNDING):
+        got = "a diagonal other than 1"
+    elif not np.allclose(R, R.T, rtol=0, atol=_ROUNDING):
+        got = "one that is not symmetric"
+    if got:
+        raise InputError(
+            f"`R` must be a correlation matrix of at least two items; got {got}. Compute it from "
+            "the data, for example with dtstat.dependence(data, measure='pearson').",
+            "R",
+        )
     R = (R + R.T) / 2
     values, vectors = np.linalg.eigh(R)
     if values[0] <= _SINGULAR:
         raise _singular(float(values[0]), vectors[:, 0], names)
     return R, values
-
-
-def _no_correlations(got: str) -> InputError:
-    return InputError(
-        f"`R` must be a correlation matrix of at least two items; got {got}. "
-        "Compute it from the data, for example with dtstat.dependence(data, measure='pearson').",
-        "R",
-    )
 
 
 def _singular(value: float, vector: FloatArray, names: Sequence[str] | None) -> InputError:

@@ -1,10 +1,10 @@
-"""Fitting models: confirmatory, structural, exploratory."""
+"""What users call: exploratory factor analysis, parallel analysis, and tests of adequacy."""
 
 from __future__ import annotations
 
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import Progress, one_thread
-from dtstat.data.items import as_items
+from dtstat.data.items import ItemData, as_items
 from dtstat.dependence.api import Data, dependence
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.moments import as_matrix, rows_behind
@@ -51,8 +51,7 @@ def efa(
     >>> fit.to_structure(cutoff=0.3).n_factors
     3
     """
-    given = as_matrix(data, n_obs)
-    given = given if isinstance(given, DependenceMatrix) else as_items(given)
+    given = _matrix_or_items(data, n_obs)
     with one_thread():
         return fit_efa(given, n_factors, method, rotation, n_obs)
 
@@ -108,8 +107,7 @@ def parallel_analysis(
     >>> dt.parallel_analysis(dt.load_dataset("holzinger_swineford_9"), seed=1).n_factors
     3
     """
-    given = as_matrix(data, n_obs)
-    given = given if isinstance(given, DependenceMatrix) else as_items(given)
+    given = _matrix_or_items(data, n_obs)
     with one_thread():
         return run_parallel_analysis(given, n_obs, n_iter, quantile, measure, seed, progress)
 
@@ -168,6 +166,11 @@ def bartlett_test(data: Data) -> BartlettTest:
         )
     with one_thread():
         return sphericity_test(matrix.values, rows_behind(matrix), matrix.names)
+
+
+def _matrix_or_items(data: Data, n_obs: int | None) -> DependenceMatrix | ItemData:
+    given = as_matrix(data, n_obs)
+    return given if isinstance(given, DependenceMatrix) else as_items(given)
 
 
 def _correlations(data: Data) -> DependenceMatrix:

@@ -14,17 +14,6 @@ from dtstat.dependence.pearson import moderate
 from dtstat.structure.structure import Structure
 
 
-def congruence(A: FloatArray, B: FloatArray) -> FloatArray:
-    """Tucker's congruence of every column of A with every column of B, in [−1, 1].
-
-    φ_kl = Σ_i a_ik b_il / √(Σ_i a_ik² Σ_i b_il²); 0 for a column of zeros. Above .95 two factors
-    count as equal, from .85 as similar (Lorenzo-Seva & ten Berge 2006).
-    """
-    sizes = np.outer(np.linalg.norm(A, axis=0), np.linalg.norm(B, axis=0))
-    cosines: FloatArray = A.T @ B / np.where(sizes > 0, sizes, 1.0)
-    return cosines
-
-
 class MatchedFactors(NamedTuple):
     """Two factors that stand for each other, and their congruence with its sign."""
 
@@ -68,7 +57,7 @@ class SolutionComparison:
 def compare_solutions(a: Any, b: Any) -> SolutionComparison:
     """Match the factors of two solutions by Tucker's congruence.
 
-    The matching maximises Σ |φ_kl| over one-to-one assignments; see :func:`congruence`.
+    The matching maximizes Σ |φ_kl| over one-to-one assignments; see :func:`congruence`.
 
     Parameters
     ----------
@@ -92,7 +81,13 @@ def compare_solutions(a: Any, b: Any) -> SolutionComparison:
     from scipy.optimize import linear_sum_assignment
 
     A, B = _loadings(a, "a"), _loadings(b, "b")
-    B = _in_order_of(A, B)
+    unshared = {str(name) for name in set(A.index) ^ set(B.index)}
+    if unshared:
+        raise InputError(
+            f"The two solutions must have the same items; '{min(unshared)}' is in only one of "
+            "them. Give both the same item names."
+        )
+    B = B.loc[A.index]
     if isinstance(a, Structure) or isinstance(b, Structure):
         A, B = A.abs(), B.abs()
     phi = congruence(moderate(A.to_numpy()), moderate(B.to_numpy()))
@@ -111,6 +106,17 @@ def compare_solutions(a: Any, b: Any) -> SolutionComparison:
     )
 
 
+def congruence(A: FloatArray, B: FloatArray) -> FloatArray:
+    """Tucker's congruence of every column of A with every column of B, in [−1, 1].
+
+    φ_kl = Σ_i a_ik b_il / √(Σ_i a_ik² Σ_i b_il²); 0 for a column of zeros. Above .95 two factors
+    count as equal, from .85 as similar (Lorenzo-Seva & ten Berge 2006).
+    """
+    sizes = np.outer(np.linalg.norm(A, axis=0), np.linalg.norm(B, axis=0))
+    cosines: FloatArray = A.T @ B / np.where(sizes > 0, sizes, 1.0)
+    return cosines
+
+
 def _loadings(solution: Any, argument: str) -> pd.DataFrame:
     found = solution if isinstance(solution, pd.DataFrame) else getattr(solution, "loadings", None)
     if isinstance(solution, Structure):
@@ -121,30 +127,18 @@ def _loadings(solution: Any, argument: str) -> pd.DataFrame:
             f"`loadings`; got {type(solution).__name__} without one.",
             argument,
         )
-    if not _finite(found):
+    try:
+        loadings = found.astype(float)
+        finite = bool(np.isfinite(loadings.to_numpy()).all())
+    except (TypeError, ValueError, OverflowError):
+        finite = False
+    if not finite:
         raise InputError(
             f"`{argument}` must hold finite loadings; got missing, infinite or other entries. "
             "Leave out the items that have them.",
             argument,
         )
-    return found.astype(float)
-
-
-def _finite(frame: pd.DataFrame) -> bool:
-    try:
-        return bool(np.isfinite(frame.astype(float).to_numpy()).all())
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
-def _in_order_of(A: pd.DataFrame, B: pd.DataFrame) -> pd.DataFrame:
-    unshared = {str(name) for name in set(A.index) ^ set(B.index)}
-    if unshared:
-        raise InputError(
-            f"The two solutions must have the same items; '{min(unshared)}' is in only one of "
-            "them. Give both the same item names."
-        )
-    return B.loc[A.index]
+    return loadings
 
 
 def _strongest(loadings: pd.DataFrame) -> BoolArray:

@@ -1,4 +1,4 @@
-"""Exploratory factor analysis of a correlation matrix: extraction by minres and by ML."""
+"""Extraction of factors from a correlation matrix, by minres and by ML, and how well they fit."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import InputError
+from dtstat.core.fit_indices import p_value, rmsea_interval
 
 METHODS = ("minres", "ml")
 
@@ -36,7 +37,7 @@ class Extraction:
     objective
         Minimum reached of the method's own discrepancy.
     converged
-        Whether the optimiser says that this is a minimum.
+        Whether this is a minimum.
     n_steps
         Steps it took.
     heywood
@@ -64,7 +65,7 @@ def extract(R: FloatArray, n_factors: int, method: str = "minres") -> Extraction
 def minres(R: FloatArray, n_factors: int, tolerance: float = 1e-8) -> Extraction:
     """Minimum-residual factors, which are those of unweighted least squares.
 
-    Minimises Σ_{i<j} (r_ij − λ_i'λ_j)² over Λ (Harman & Jones 1966). For given uniquenesses the
+    Minimizes Σ_{i<j} (r_ij − λ_i'λ_j)² over Λ (Harman & Jones 1966). For given uniquenesses the
     best Λ is known (Eckart & Young), so the search runs over Ψ alone; see
     :func:`minres_objective`. The matrix need not be positive definite.
 
@@ -77,14 +78,9 @@ def minres(R: FloatArray, n_factors: int, tolerance: float = 1e-8) -> Extraction
     tolerance
         Largest derivative at the solution.
 
-    Raises
-    ------
-    InputError
-        If the number of factors is impossible.
-
     Notes
     -----
-    Cost: the d leading eigenvectors of a p × p matrix a step, some tens of steps.
+    Cost: the d leading eigenvectors of a p × p matrix per step, some tens of steps.
 
     References
     ----------
@@ -106,26 +102,8 @@ def minres(R: FloatArray, n_factors: int, tolerance: float = 1e-8) -> Extraction
 def maximum_likelihood(R: FloatArray, n_factors: int, tolerance: float = 1e-6) -> Extraction:
     """Maximum-likelihood factors of normal items.
 
-    Minimises log|Σ| + tr(Σ⁻¹R) − log|R| − p over Σ = ΛΛ' + Ψ (Jöreskog 1967); see
-    :func:`ml_objective`.
-
-    Parameters
-    ----------
-    R
-        (p, p) positive definite correlation matrix.
-    n_factors
-        Number of factors d, 1 ≤ d < p.
-    tolerance
-        Largest derivative at the solution.
-
-    Raises
-    ------
-    InputError
-        If the matrix is not positive definite or the number of factors impossible.
-
-    Notes
-    -----
-    Cost: the d leading eigenvectors of a p × p matrix a step, some tens of steps.
+    Minimizes log|Σ| + tr(Σ⁻¹R) − log|R| − p over Σ = ΛΛ' + Ψ (Jöreskog 1967); see
+    :func:`ml_objective`. Arguments and cost as for :func:`minres`, but R must be positive definite.
 
     References
     ----------
@@ -184,9 +162,56 @@ def check_n_factors(n_factors: object, p: int) -> int:
     return d
 
 
-def degrees_of_freedom(p: int, d: int) -> int:
-    """Correlations less free loadings: ((p − d)² − (p + d)) / 2; negative if too many factors."""
-    return ((p - d) ** 2 - (p + d)) // 2
+def _uniquenesses(R: FloatArray, d: int, objective: Objective, tolerance: float) -> dict[str, Any]:
+    """Minimize over Ψ; return everything of an Extraction but the loadings."""
+    from scipy.optimize import minimize
+
+    found = minimize(
+        objective,
+        _start(R, d),
+        args=(R, d),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(LEAST_UNIQUENESS, 1.0)] * len(R),
+        options={"maxiter": _MOST_STEPS, "ftol": 1e-15, "gtol": tolerance, "maxcor": 20},
+    )
+    psi: FloatArray = found.x
+    # The optimizer's own verdict is not used: it calls a minimum that it cannot improve in the last
+    # digits a failed line search. A derivative that points out of the bounds does not count.
+    inside = np.clip(psi - found.jac, LEAST_UNIQUENESS, 1.0)
+    return {
+        "uniquenesses": psi,
+        "objective": float(found.fun),
+        "converged": float(np.abs(inside - psi).max()) < _FLAT,
+        "n_steps": int(found.nit),
+        "heywood": psi <= LEAST_UNIQUENESS * (1 + 1e-6),
+    }
+
+
+def _start(R: FloatArray, d: int) -> FloatArray:
+    """Jöreskog's start (1 − d/2p) / r^ii, one half where the matrix is singular."""
+    p = len(R)
+    if np.linalg.eigvalsh(R)[0] < _SINGULAR:
+        return np.full(p, 0.5)
+    start: FloatArray = (1 - d / (2 * p)) / np.diag(np.linalg.inv(R))
+    return np.clip(start, LEAST_UNIQUENESS, 1.0)
+
+
+def _leading(M: FloatArray, d: int, least: float = 0.0) -> tuple[FloatArray, FloatArray]:
+    """Return the d largest eigenvalues, none below ``least``, and L with LL' + least · I near M."""
+    from scipy.linalg import eigh
+
+    p = len(M)
+    theta, W = eigh(M, subset_by_index=(p - d, p - 1), check_finite=False)
+    theta = np.maximum(theta[::-1], least)
+    return theta, W[:, ::-1] * np.sqrt(theta - least)
+
+
+def _ml_factors(psi: FloatArray, R: FloatArray, d: int) -> tuple[FloatArray, FloatArray]:
+    """Return the leading eigenvalues of Ψ^−½ R Ψ^−½, none below 1, and Λ = Ψ^½ W (Θ − I)^½."""
+    scale = np.sqrt(psi)
+    theta, L = _leading(R / np.outer(scale, scale), d, least=1.0)
+    return theta, scale[:, None] * L
 
 
 @dataclass(frozen=True)
@@ -245,16 +270,8 @@ def fit_indices(
         TLI = (F₀/df₀ − F/df) / (F₀/df₀ − 1/n'),  n' the factor above   (Tucker & Lewis 1973)
         RMSEA = √max(χ²/(n df) − 1/(n − 1), 0)
 
-    Parameters
-    ----------
-    R
-        (p, p) correlations.
-    extraction
-        The solution.
-    n_obs
-        Rows behind R; without it there is no χ² nor what rests on it.
-    pairwise_n
-        (p, p) rows behind each correlation, ``n_obs`` if omitted; for the empirical χ².
+    Without ``n_obs``, the rows behind R, there is no χ² nor what rests on it. ``pairwise_n`` are
+    the (p, p) rows behind each correlation, for the empirical χ²; ``n_obs`` if omitted.
     """
     p, d = extraction.loadings.shape
     df, df_null = degrees_of_freedom(p, d), p * (p - 1) // 2
@@ -264,7 +281,8 @@ def fit_indices(
     residual, total = float(squares.sum()), float(np.sum((R * off) ** 2))
     rows = n_obs if pairwise_n is None else pairwise_n
     empirical = None if rows is None else float(np.sum(rows * squares))
-    n_model = _bartlett_rows(n_obs, p, d)
+    corrected = 0.0 if n_obs is None else n_obs - 1 - (2 * p + 5) / 6 - 2 * d / 3
+    n_model = corrected if corrected > 0 else None  # Bartlett's factor
     chi = None if F is None or n_model is None else F * n_model
     chi_null = None if F0 is None or n_model is None else F0 * (n_model + 2 * d / 3)
     return FitIndices(
@@ -286,10 +304,9 @@ def fit_indices(
     )
 
 
-def _bartlett_rows(n: int | None, p: int, d: int) -> float | None:
-    """Return n' = n − 1 − (2p + 5)/6 − 2d/3, None if that is not positive."""
-    corrected = 0.0 if n is None else n - 1 - (2 * p + 5) / 6 - 2 * d / 3
-    return corrected if corrected > 0 else None
+def degrees_of_freedom(p: int, d: int) -> int:
+    """Correlations less free loadings: ((p − d)² − (p + d)) / 2; negative if too many factors."""
+    return ((p - d) ** 2 - (p + d)) // 2
 
 
 def _discrepancies(R: FloatArray, extraction: Extraction) -> tuple[float | None, float | None]:
@@ -303,9 +320,7 @@ def _discrepancies(R: FloatArray, extraction: Extraction) -> tuple[float | None,
 
 
 def _p_value(chi: float | None, df: int) -> float | None:
-    from scipy.special import chdtrc
-
-    return None if chi is None or df <= 0 else float(chdtrc(df, chi))
+    return None if chi is None or df <= 0 else p_value(chi, df)
 
 
 def _tucker_lewis(
@@ -317,73 +332,9 @@ def _tucker_lewis(
 
 
 def _rmsea(chi: float | None, df: int, n: int | None) -> dict[str, float | None]:
-    """RMSEA, and √(λ / ((n − 1) df)) for the λ at which χ² is the .95 and the .05 quantile."""
-    from scipy.special import chndtrinc
-
+    """RMSEA and its interval, as psych counts rows: n in the one, n − 1 in the other."""
     if chi is None or n is None or df <= 0:
         return {"rmsea": None, "rmsea_low": None, "rmsea_high": None}
-    squares = {
-        "rmsea": chi / (df * n) - 1 / (n - 1),
-        "rmsea_low": chndtrinc(chi, df, 0.95) / ((n - 1) * df),
-        "rmsea_high": chndtrinc(chi, df, 0.05) / ((n - 1) * df),
-    }
-    return {name: math.sqrt(max(float(square), 0.0)) for name, square in squares.items()}
-
-
-def _uniquenesses(R: FloatArray, d: int, objective: Objective, tolerance: float) -> dict[str, Any]:
-    """Minimise over Ψ; return everything of an Extraction but the loadings."""
-    from scipy.optimize import minimize
-
-    found = minimize(
-        objective,
-        _start(R, d),
-        args=(R, d),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(LEAST_UNIQUENESS, 1.0)] * len(R),
-        options={"maxiter": _MOST_STEPS, "ftol": 1e-15, "gtol": tolerance, "maxcor": 20},
-    )
-    psi: FloatArray = found.x
-    return {
-        "uniquenesses": psi,
-        "objective": float(found.fun),
-        "converged": _slope(psi, found.jac) < _FLAT,
-        "n_steps": int(found.nit),
-        "heywood": psi <= LEAST_UNIQUENESS * (1 + 1e-6),
-    }
-
-
-def _slope(psi: FloatArray, gradient: FloatArray) -> float:
-    """Return the largest derivative that does not merely point out of the bounds.
-
-    The optimiser's own verdict is not used: it calls a minimum it cannot improve in the last
-    digits a failed line search.
-    """
-    inside = np.clip(psi - gradient, LEAST_UNIQUENESS, 1.0)
-    return float(np.abs(inside - psi).max())
-
-
-def _start(R: FloatArray, d: int) -> FloatArray:
-    """Jöreskog's start (1 − d/2p) / r^ii, one half where the matrix is singular."""
-    p = len(R)
-    if np.linalg.eigvalsh(R)[0] < _SINGULAR:
-        return np.full(p, 0.5)
-    start: FloatArray = (1 - d / (2 * p)) / np.diag(np.linalg.inv(R))
-    return np.clip(start, LEAST_UNIQUENESS, 1.0)
-
-
-def _leading(M: FloatArray, d: int, least: float = 0.0) -> tuple[FloatArray, FloatArray]:
-    """Return the d largest eigenvalues, none below ``least``, and L with LL' + least · I near M."""
-    from scipy.linalg import eigh
-
-    p = len(M)
-    theta, W = eigh(M, subset_by_index=(p - d, p - 1), check_finite=False)
-    theta = np.maximum(theta[::-1], least)
-    return theta, W[:, ::-1] * np.sqrt(theta - least)
-
-
-def _ml_factors(psi: FloatArray, R: FloatArray, d: int) -> tuple[FloatArray, FloatArray]:
-    """Return the leading eigenvalues of Ψ^−½ R Ψ^−½, none below 1, and Λ = Ψ^½ W (Θ − I)^½."""
-    scale = np.sqrt(psi)
-    theta, L = _leading(R / np.outer(scale, scale), d, least=1.0)
-    return theta, scale[:, None] * L
+    low, high = rmsea_interval(chi, df, n - 1)
+    rmsea = math.sqrt(max(chi / (df * n) - 1 / (n - 1), 0.0))
+    return {"rmsea": rmsea, "rmsea_low": low, "rmsea_high": high}

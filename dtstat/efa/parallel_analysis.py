@@ -1,9 +1,4 @@
-"""Parallel analysis: eigenvalues beside those of data without factors.
-
-The result of a parallel analysis.
-
-The scree of a parallel analysis.
-"""
+"""Parallel analysis: eigenvalues compared with those of data without factors."""
 
 from __future__ import annotations
 
@@ -32,8 +27,138 @@ from dtstat.efa.result import ROWS_ADVICE, correlations, number_table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 _TOLERANCE = 1e-5  # of the one-factor solutions: far below the spread of the eigenvalues
+_MARKERS = {"factors": ("o", canvas.BLUE), "components": ("^", canvas.VERMILION)}
+
+
+def run_parallel_analysis(
+    data: DependenceMatrix | ItemData,
+    n_obs: int | None = None,
+    n_iter: int = 20,
+    quantile: float = 0.95,
+    measure: str = "pearson",
+    seed: Seed = None,
+    progress: Progress = None,
+) -> ParallelAnalysis:
+    """Suggest numbers of factors and components (Horn 1965).
+
+    Arguments as in :func:`dtstat.parallel_analysis`; without a ``seed`` a fresh one is recorded in
+    the result.
+    """
+    checks.choice("measure", measure, ("pearson", *LATENT))
+    if isinstance(data, DependenceMatrix) and data.measure in LATENT:
+        raise InputError(
+            f"`data` is a matrix of {data.measure} correlations, and noise has to be cut where the "
+            "items are, which a matrix does not tell. Give the answers instead: "
+            f'parallel_analysis(data, measure="{data.measure}").',
+            "data",
+        )
+    given = dependence_matrix(data, measure) if isinstance(data, ItemData) else data
+    matrix, n = correlations(given, n_obs)
+    if n is None:
+        raise InputError(
+            f"`n_obs` must be given with a matrix that has none. {ROWS_ADVICE}", "n_obs"
+        )
+    draws = checks.integer("n_iter", n_iter, 2, "20 are enough to see the number of factors.")
+    q = checks.unit_interval("quantile", quantile, "Usual is 0.95.")
+    number = seed_number(seed)
+    generators = streams(number, 2 * draws)
+    first, second = generators[:draws], generators[draws:]
+    if isinstance(data, ItemData) and measure in LATENT:
+        kinds = data.kinds
+        simulated = cut_eigenvalues(data.values, kinds, first, progress)
+        resampled: Eigenvalues | None = resampled_eigenvalues(
+            data.values, second, progress, lambda X: latent_correlation_matrix(X, kinds)
+        )
+    else:
+        simulated = simulated_eigenvalues(n, len(matrix.values), first, progress)
+        answers = data.values if isinstance(data, ItemData) else None
+        resampled = None if answers is None else resampled_eigenvalues(answers, second, progress)
+    observed = eigenvalues(matrix.values)
+    return ParallelAnalysis(observed, simulated, resampled, q, matrix, n, number)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParallelAnalysis:
+    """Eigenvalues beside those of data without factors, and how many exceed them.
+
+    Attributes
+    ----------
+    observed
+        Of the correlations, (p,) each.
+    simulated
+        Of independent normal items, (n_iter, p) each; beside latent correlations, of such items
+        cut where those of the data are.
+    resampled
+        Of the data with each item shuffled, (n_iter, p) each; None without the data.
+    quantile
+        Quantile of the reference that an eigenvalue has to exceed.
+    dependence, n_obs
+        The correlations, and the rows behind them.
+    seed
+        The number that repeats the analysis.
+    """
+
+    observed: Eigenvalues
+    simulated: Eigenvalues
+    resampled: Eigenvalues | None
+    quantile: float
+    dependence: DependenceMatrix
+    n_obs: int
+    seed: int
+
+    @property
+    def n_factors(self) -> int:
+        """Leading factor eigenvalues above the simulated quantile."""
+        reference = self.simulated.quantile(self.quantile)
+        return suggested_number(self.observed.factors, reference.factors)
+
+    @property
+    def n_components(self) -> int:
+        """Leading component eigenvalues above the simulated quantile."""
+        reference = self.simulated.quantile(self.quantile)
+        return suggested_number(self.observed.components, reference.components)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per eigenvalue, from 1: observed, and the quantiles of the references.
+
+        Columns: factors, simulated_factors, resampled_factors, components, simulated_components,
+        resampled_components; those of resampled data only if there are data.
+        """
+        sources = {"": self.observed, "simulated_": self.simulated.quantile(self.quantile)}
+        if self.resampled is not None:
+            sources["resampled_"] = self.resampled.quantile(self.quantile)
+        columns = {f"{name}factors": values.factors for name, values in sources.items()}
+        columns |= {f"{name}components": values.components for name, values in sources.items()}
+        return pd.DataFrame(columns, index=pd.RangeIndex(1, len(self.observed.factors) + 1))
+
+    def summary(self, max_rows: int = 10) -> Summary:
+        """Head lines and the ``max_rows`` largest eigenvalues."""
+        rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
+        frame = self.to_frame().head(rows)
+        frame.columns = [name.replace("_", " ") for name in frame.columns]
+        return Summary(tuple(repr(self).splitlines()), (number_table("Eigenvalues", frame, 3),))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scree beside that of data without factors; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; a new figure if None.
+        """
+        found = f"Parallel analysis: {self.n_factors} factors, {self.n_components} components"
+        return scree_plot(self.to_frame(), self.quantile, found, ax)
+
+    def __repr__(self) -> str:
+        count = len(self.simulated.factors)
+        cut = ", cut as the items are" if self.dependence.measure in LATENT else ""
+        return (
+            f"Parallel analysis: {self.n_factors} factors, {self.n_components} components\n"
+            f"{self.dependence}\n"
+            f"An eigenvalue counts above the {self.quantile:g} quantile of {count} simulated data "
+            f"sets of {self.n_obs} rows{cut} (seed {self.seed})"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,81 +187,6 @@ class Eigenvalues:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class ParallelEigenvalues:
-    """Observed eigenvalues and those of data without factors.
-
-    Attributes
-    ----------
-    observed
-        Of the correlations, (p,) each.
-    simulated
-        Of independent normal items, (n_iter, p) each; beside latent correlations, of such items
-        cut where those of the data are.
-    resampled
-        Of the data with each item shuffled, (n_iter, p) each; None without the data.
-    quantile
-        Quantile of the reference that an eigenvalue has to exceed.
-    """
-
-    observed: Eigenvalues
-    simulated: Eigenvalues
-    resampled: Eigenvalues | None
-    quantile: float
-
-    @property
-    def n_factors(self) -> int:
-        """Leading factor eigenvalues above the simulated quantile."""
-        reference = self.simulated.quantile(self.quantile)
-        return suggested_number(self.observed.factors, reference.factors)
-
-    @property
-    def n_components(self) -> int:
-        """Leading component eigenvalues above the simulated quantile."""
-        reference = self.simulated.quantile(self.quantile)
-        return suggested_number(self.observed.components, reference.components)
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per eigenvalue, from 1: observed, and the quantiles of the references.
-
-        Columns: factors, simulated_factors, resampled_factors, components, simulated_components,
-        resampled_components; those of resampled data only if there are data.
-        """
-        rows = {"": self.observed, "simulated_": self.simulated.quantile(self.quantile)}
-        if self.resampled is not None:
-            rows["resampled_"] = self.resampled.quantile(self.quantile)
-        columns = {f"{name}factors": values.factors for name, values in rows.items()}
-        columns |= {f"{name}components": values.components for name, values in rows.items()}
-        return pd.DataFrame(columns, index=pd.RangeIndex(1, len(self.observed.factors) + 1))
-
-
-def parallel_eigenvalues(
-    R: FloatArray,
-    n_obs: int,
-    X: FloatArray | None,
-    n_iter: int,
-    quantile: float,
-    seed: int,
-    progress: Progress = None,
-    kinds: Sequence[Kind] | None = None,
-) -> ParallelEigenvalues:
-    """Eigenvalues of R beside ``n_iter`` simulated and, given the data X, resampled matrices.
-
-    ``kinds`` are those of the items if R are the correlations of the normal variables behind them.
-    """
-    generators = streams(seed, 2 * n_iter)
-    first, second = generators[:n_iter], generators[n_iter:]
-    if X is None or kinds is None:
-        simulated = simulated_eigenvalues(n_obs, len(R), first, progress)
-        resampled = None if X is None else resampled_eigenvalues(X, second, progress)
-    else:
-        simulated = cut_eigenvalues(X, kinds, first, progress)
-        resampled = resampled_eigenvalues(
-            X, second, progress, lambda values: latent_correlation_matrix(values, kinds)
-        )
-    return ParallelEigenvalues(eigenvalues(R), simulated, resampled, quantile)
-
-
 def eigenvalues(R: FloatArray) -> Eigenvalues:
     """Eigenvalues for factors and for components of a correlation matrix.
 
@@ -152,20 +202,9 @@ def eigenvalues(R: FloatArray) -> Eigenvalues:
 def simulated_eigenvalues(
     n: int, p: int, generators: Sequence[np.random.Generator], progress: Progress = None
 ) -> Eigenvalues:
-    """Eigenvalues for n rows of p independent normal items, one matrix a generator (Horn 1965).
+    """Eigenvalues for n rows of p independent normal items, one matrix per generator (Horn 1965).
 
-    Parameters
-    ----------
-    n, p
-        Numbers of rows and items.
-    generators
-        One a simulated matrix.
-    progress
-        As in :mod:`dtstat.core.parallel`.
-
-    Notes
-    -----
-    Cost: a one-factor solution a matrix; the rows themselves are not drawn if n > p, for the
+    Cost: a one-factor solution per matrix; the rows themselves are not drawn if n > p, for the
     matrix of their products has a known distribution (see :func:`random_correlations`).
 
     References
@@ -189,18 +228,8 @@ def cut_eigenvalues(
 
         Var(r) ≈ p(1 − p) p′(1 − p′) / (n φ(τ)² φ(τ′)²) ≥ (π²/4) / n   (Pearson 1900),
 
-    so that beside uncut noise they show factors that are none (Timmerman & Lorenzo-Seva 2011).
-
-    Parameters
-    ----------
-    X
-        (n, p) data, for the places of cuts and gaps; NaN is missing.
-    kinds
-        Of the p items.
-    generators
-        One per simulated matrix.
-    progress
-        As in :mod:`dtstat.core.parallel`.
+    so that beside uncut noise they show factors that are none (Timmerman & Lorenzo-Seva 2011). The
+    data X (n, p) say where items are cut and answers missing.
 
     References
     ----------
@@ -230,18 +259,8 @@ def resampled_eigenvalues(
 ) -> Eigenvalues:
     """Eigenvalues for the data with each item's answers shuffled (Buja & Eyuboglu 1992).
 
-    Keeps the distribution of every item, gaps included, and destroys what they share.
-
-    Parameters
-    ----------
-    X
-        (n, p) data; NaN is missing.
-    generators
-        One a shuffled matrix.
-    progress
-        As in :mod:`dtstat.core.parallel`.
-    correlate
-        Correlations of data.
+    Keeps the distribution of every item, gaps included, and destroys what they share; one matrix
+    per generator.
 
     References
     ----------
@@ -257,10 +276,22 @@ def resampled_eigenvalues(
     return _collect(shuffled, generators, progress, "resampled")
 
 
+def _collect(
+    draw: Callable[[np.random.Generator], FloatArray],
+    generators: Sequence[np.random.Generator],
+    progress: Progress,
+    label: str,
+) -> Eigenvalues:
+    found = [eigenvalues(draw(rng)) for rng in track(generators, progress, label)]
+    return Eigenvalues(
+        np.array([one.factors for one in found]), np.array([one.components for one in found])
+    )
+
+
 def random_correlations(n: int, p: int, rng: np.random.Generator) -> FloatArray:
     """Correlations of n rows of p independent normal items.
 
-    The centred products are Wishart with n − 1 degrees of freedom: AA' with A lower triangular,
+    The centered products are Wishart with n − 1 degrees of freedom: AA' with A lower triangular,
     a_ii² ~ χ²(n − i) for i = 1, ..., p, the rest standard normal (Bartlett 1933). With n ≤ p
     they are computed from rows.
     """
@@ -279,154 +310,22 @@ def suggested_number(observed: FloatArray, reference: FloatArray) -> int:
     return int(exceeds.size if exceeds.all() else exceeds.argmin())
 
 
-def _collect(
-    draw: Callable[[np.random.Generator], FloatArray],
-    generators: Sequence[np.random.Generator],
-    progress: Progress,
-    label: str,
-) -> Eigenvalues:
-    found = [eigenvalues(draw(rng)) for rng in track(generators, progress, label)]
-    return Eigenvalues(
-        np.array([one.factors for one in found]), np.array([one.components for one in found])
-    )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ParallelAnalysis(ParallelEigenvalues):
-    """Eigenvalues beside those of data without factors, and how many exceed them.
-
-    Attributes
-    ----------
-    observed, simulated, resampled, quantile
-        As in :class:`~dtstat.efa.parallel_analysis.ParallelEigenvalues`.
-    dependence, n_obs
-        The correlations, and the rows behind them.
-    seed
-        The number that repeats the analysis.
-    """
-
-    dependence: DependenceMatrix
-    n_obs: int
-    seed: int
-
-    def summary(self, max_rows: int = 10) -> Summary:
-        """Head lines and the ``max_rows`` largest eigenvalues."""
-        rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
-        frame = self.to_frame().head(rows)
-        frame.columns = [name.replace("_", " ") for name in frame.columns]
-        return Summary(tuple(repr(self).splitlines()), (number_table("Eigenvalues", frame, 3),))
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the scree beside that of data without factors; needs the extra ``plot``.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; a new figure if None.
-
-        Raises
-        ------
-        MissingExtraError
-            If matplotlib is not installed.
-        """
-        found = f"Parallel analysis: {self.n_factors} factors, {self.n_components} components"
-        return scree_plot(self.to_frame(), self.quantile, found, ax)
-
-    def __repr__(self) -> str:
-        count = len(self.simulated.factors)
-        cut = ", cut as the items are" if self.dependence.measure in LATENT else ""
-        return (
-            f"Parallel analysis: {self.n_factors} factors, {self.n_components} components\n"
-            f"{self.dependence}\n"
-            f"An eigenvalue counts above the {self.quantile:g} quantile of {count} simulated data "
-            f"sets of {self.n_obs} rows{cut} (seed {self.seed})"
-        )
-
-
-def run_parallel_analysis(
-    data: DependenceMatrix | ItemData,
-    n_obs: int | None = None,
-    n_iter: int = 20,
-    quantile: float = 0.95,
-    measure: str = "pearson",
-    seed: Seed = None,
-    progress: Progress = None,
-) -> ParallelAnalysis:
-    """Suggest numbers of factors and components (Horn 1965).
-
-    Parameters
-    ----------
-    data, n_obs
-        As in :func:`fit_efa`; the number of rows must be known.
-    n_iter
-        Number of simulated, and of resampled, data sets.
-    quantile
-        Quantile of their eigenvalues that an observed one has to exceed.
-    measure
-        Correlations of answers: "pearson", or the latent ones "polychoric", "tetrachoric" and
-        "mixed", which are compared with those of noise cut as the items are.
-    seed
-        Whole number; None for a fresh one, recorded in the result.
-    progress
-        True for a bar, or a function of (done, total).
-    """
-    checks.choice("measure", measure, ("pearson", *LATENT))
-    if isinstance(data, ItemData):
-        given, X = dependence_matrix(data, measure), data.values
-        kinds = data.kinds if measure in LATENT else None
-    else:
-        given, X, kinds = _comparable(data), None, None
-    matrix, n = correlations(given, n_obs)
-    if n is None:
-        raise InputError(
-            f"`n_obs` must be given with a matrix that has none. {ROWS_ADVICE}", "n_obs"
-        )
-    draws = checks.integer("n_iter", n_iter, 2, "20 are enough to see the number of factors.")
-    q = checks.unit_interval("quantile", quantile, "Usual is 0.95.")
-    number = seed_number(seed)
-    found = parallel_eigenvalues(matrix.values, n, X, draws, q, number, progress, kinds)
-    return ParallelAnalysis(**vars(found), dependence=matrix, n_obs=n, seed=number)
-
-
-def _comparable(matrix: DependenceMatrix) -> DependenceMatrix:
-    """Refuse correlations whose noise cannot be drawn without the answers."""
-    if matrix.measure not in LATENT:
-        return matrix
-    raise InputError(
-        f"`data` is a matrix of {matrix.measure} correlations, and noise has to be cut where the "
-        "items are, which a matrix does not tell. Give the answers instead: "
-        f'parallel_analysis(data, measure="{matrix.measure}").',
-        "data",
-    )
-
-
-_KINDS = {"factors": ("o", canvas.BLUE), "components": ("^", canvas.VERMILION)}
-
-
 def scree_plot(
     eigenvalues: pd.DataFrame, quantile: float, suggested: str, ax: Axes | None = None
 ) -> Axes:
-    """Draw eigenvalues and those of data without factors.
+    """Draw a table of eigenvalues as :meth:`ParallelAnalysis.to_frame` returns it.
 
-    Parameters
-    ----------
-    eigenvalues
-        By rank from 1: factors and components, and both again with the prefixes "simulated_" and,
-        if there were data, "resampled_".
-    quantile
-        Quantile of the references that is drawn.
-    suggested
-        Title: what was found.
+    ``quantile`` is that of the references; ``suggested``, what was found, becomes the title.
     """
     ax = canvas.axes(ax, 4.4)
     rank = eigenvalues.index.to_numpy()
-    for kind, (marker, colour) in _KINDS.items():
-        ax.plot(rank, eigenvalues[kind], marker, ls="-", color=colour, ms=4, label=f"{kind}, data")
+    for kind, (marker, color) in _MARKERS.items():
+        ax.plot(rank, eigenvalues[kind], marker, ls="-", color=color, ms=4, label=f"{kind}, data")
         for source, line in (("simulated", "--"), ("resampled", ":")):
             column = f"{source}_{kind}"
             if column in eigenvalues:
                 label = f"{kind}, {source}, {100 * quantile:g} % quantile"
-                ax.plot(rank, eigenvalues[column], line, color=colour, lw=1.4, label=label)
+                ax.plot(rank, eigenvalues[column], line, color=color, lw=1.4, label=label)
     ax.axhline(0, color=canvas.PALE, linewidth=0.8, zorder=0)
     ax.locator_params(axis="x", integer=True)
     canvas.bare(ax)

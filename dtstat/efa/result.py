@@ -1,11 +1,11 @@
-"""Results of exploratory factor analysis and of parallel analysis."""
+"""Exploratory factor analysis: the fit, and its result with tables and pictures."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,35 +14,93 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.canvas import Drawer, draw
 from dtstat.core.errors import DataWarning, EstimationError, warn
-from dtstat.core.pictures import (
-    draw_diagram,
-    draw_loadings,
-)
+from dtstat.core.loading_table import item_complexity, table_order, variance_frame
+from dtstat.core.pictures import draw_diagram, draw_loadings
 from dtstat.core.tables import Summary, Table
 from dtstat.data.items import ItemData
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.efa.extraction import Extraction, FitIndices, extract, fit_indices
-from dtstat.efa.rotation import OBLIQUE, Rotation, complexity, rotate, strongest_first
+from dtstat.efa.rotation import OBLIQUE, Rotation, rotate
 from dtstat.structure.structure import Structure
 
-if TYPE_CHECKING:
-    pass
-
-
-_VARIANCE_ROWS = (
-    "SS loadings",
-    "Proportion Var",
-    "Cumulative Var",
-    "Proportion Explained",
-    "Cumulative Proportion",
-)
 ROWS_ADVICE = "It is the number of rows behind the matrix."
 _NO_ROWS = "Rows unknown: no chi-square, TLI, RMSEA and BIC. Give `n_obs` to have them."
 _NOT_NORMAL = (
     "No chi-square, TLI, RMSEA and BIC: their theory is of Pearson correlations, not of {} ones."
 )
 _NOT_DEFINITE = "Matrix not positive definite: no likelihood chi-square, TLI, RMSEA and BIC."
+
+
+def fit_efa(
+    data: DependenceMatrix | ItemData,
+    n_factors: int,
+    method: str = "minres",
+    rotation: str = "oblimin",
+    n_obs: int | None = None,
+) -> EFAFit:
+    """Extract and rotate factors; arguments as in :func:`dtstat.efa`.
+
+    Correlations are taken as they are; of answers, Pearson correlations are computed on the rows
+    each pair of items has in common.
+
+    Raises
+    ------
+    InputError
+        If an argument is impossible, or ML meets a matrix that is not positive definite.
+    EstimationError
+        If the correlations hold fewer factors, so that these cannot be rotated.
+
+    Warns
+    -----
+    DataWarning
+        If there are more factors than the correlations can determine, or items explained without
+        error (Heywood cases).
+    """
+    matrix, n = correlations(data, n_obs)
+    extraction = extract(matrix.values, n_factors, method)
+    try:
+        rotated = rotate(extraction.loadings, rotation)
+    except np.linalg.LinAlgError:
+        raise EstimationError(
+            f"The {extraction.loadings.shape[1]} factors cannot be rotated: the correlations hold "
+            "fewer, so that one is made of the others. Ask for fewer factors, or use "
+            "rotation='none'."
+        ) from None
+    pairwise_n = matrix.pairwise_n if n_obs is None else None
+    counts = (n, pairwise_n) if matrix.measure == "pearson" else (None, None)
+    indices = fit_indices(matrix.values, extraction, *counts)
+    notes = tuple(_warn_of_doubts(matrix, extraction, rotated, indices.df))
+    return EFAFit(matrix, method, rotation, n, extraction, rotated, indices, notes)
+
+
+def correlations(
+    data: DependenceMatrix | ItemData, n_obs: int | None
+) -> tuple[DependenceMatrix, int | None]:
+    """Return the correlations, and the number of rows to count with."""
+    matrix = dependence_matrix(data, "pearson") if isinstance(data, ItemData) else data
+    if n_obs is None:
+        return matrix, matrix.n_obs
+    return matrix, checks.integer("n_obs", n_obs, 3, ROWS_ADVICE)
+
+
+def _warn_of_doubts(
+    matrix: DependenceMatrix, extraction: Extraction, rotated: Rotation, df: int
+) -> Iterator[str]:
+    """Warn of what makes the solution doubtful, and yield the warnings."""
+    p, d = extraction.loadings.shape
+    heywood = ", ".join(_marked(matrix.names, extraction.heywood))
+    doubts = {
+        f"{d} factors have more loadings than {p} items have correlations ({df} degrees of "
+        "freedom): they are not determined. Ask for fewer.": df < 0,
+        f"Heywood case: the factors explain {heywood} without error. Ask for fewer factors, or "
+        "leave out an item that nearly repeats another.": extraction.heywood.any(),
+        "The extraction did not converge; do not trust the loadings.": not extraction.converged,
+        "The rotation did not converge; do not trust the loadings.": not rotated.converged,
+    }
+    for doubt in (text for text, holds in doubts.items() if holds):
+        warn(doubt, DataWarning, stacklevel=4)
+        yield doubt
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,21 +172,17 @@ class EFAFit:
     @property
     def complexity(self) -> pd.Series[float]:
         """Hofmann's number of factors each item needs."""
-        return self._by_item(complexity(self.rotated.pattern))
+        return self._by_item(np.nan_to_num(item_complexity(self.rotated.pattern)))
 
     @property
     def heywood(self) -> tuple[str, ...]:
         """Items explained without error, as far as the bound allows."""
-        return _named(self.item_names, self.extraction.heywood)
+        return _marked(self.item_names, self.extraction.heywood)
 
     @property
     def variance(self) -> pd.DataFrame:
         """Variance explained by each factor, diag(Φ P'P), as sum, shares and running shares."""
-        P, Phi = self.rotated.pattern, self.rotated.factor_correlations
-        sums = np.diag(Phi @ P.T @ P)
-        shares = [sums / len(P), sums / sums.sum()]
-        rows = [sums, *(part for share in shares for part in (share, share.cumsum()))]
-        return self._by_factor(np.array(rows), _VARIANCE_ROWS)
+        return variance_frame(self.loadings, self.factor_correlations)
 
     @property
     def fit_measures(self) -> dict[str, float | None]:
@@ -164,7 +218,7 @@ class EFAFit:
         least = checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
         A: BoolArray = np.abs(self.rotated.pattern) >= least
         kept: BoolArray = np.logical_or.reduce(A, axis=0)
-        return Structure(A[:, kept], self.item_names, _named(self.factor_names, kept))
+        return Structure(A[:, kept], self.item_names, _marked(self.factor_names, kept))
 
     def summary(self, sort: bool = False, cutoff: float = 0.0, digits: int = 2) -> Summary:
         """Tabulate loadings, variance explained, factor correlations and fit.
@@ -201,15 +255,8 @@ class EFAFit:
             Axes to draw on; a new figure if None.
         options
             ``cutoff=0.3``: loadings of smaller size have no number, or no line.
-
-        Raises
-        ------
-        InputError
-            If the kind or an option is unknown, or there is nothing to draw.
-        MissingExtraError
-            If matplotlib is not installed.
         """
-        return draw(EFA_KINDS, self, kind, ax, options)
+        return draw(_PICTURES, self, kind, ax, options)
 
     def _head(self) -> tuple[str, ...]:
         plural = "" if self.n_factors == 1 else "s"
@@ -223,7 +270,7 @@ class EFAFit:
     def _loading_table(self, sort: bool, cutoff: float, digits: int) -> Table:
         frame = self.to_frame()
         if sort:
-            frame = frame.iloc[strongest_first(self.rotated.pattern)]
+            frame = frame.iloc[table_order(self.loadings)]
         d = self.n_factors
         rows = tuple(
             (
@@ -238,7 +285,7 @@ class EFAFit:
         notes = ["h2: communality. u2: uniqueness. com: factors an item needs (Hofmann)."]
         notes += [f"Blank: below {cutoff:g}."] if cutoff > 0 else []
         headers = ("item", *map(str, frame.columns))
-        return Table(f"Standardised {kind}", headers, rows, "l" + "r" * (d + 3), tuple(notes))
+        return Table(f"Standardized {kind}", headers, rows, "l" + "r" * (d + 3), tuple(notes))
 
     def _fit_table(self) -> Table:
         f = self.fit_indices
@@ -275,94 +322,7 @@ class EFAFit:
         return "\n".join(self._head())
 
 
-def _rotated(loadings: FloatArray, rotation: str) -> Rotation:
-    try:
-        return rotate(loadings, rotation)
-    except np.linalg.LinAlgError:
-        raise EstimationError(
-            f"The {loadings.shape[1]} factors cannot be rotated: the correlations hold fewer, so "
-            "that one is made of the others. Ask for fewer factors, or use rotation='none'."
-        ) from None
-
-
-def fit_efa(
-    data: DependenceMatrix | ItemData,
-    n_factors: int,
-    method: str = "minres",
-    rotation: str = "oblimin",
-    n_obs: int | None = None,
-) -> EFAFit:
-    """Extract and rotate factors.
-
-    Parameters
-    ----------
-    data
-        Correlations, taken as they are, or answers, whose Pearson correlations are computed on
-        the rows each pair of items has.
-    n_factors
-        Number of factors, smaller than that of items.
-    method
-        "minres", or "ml" for maximum likelihood.
-    rotation
-        "oblimin", "promax", "varimax" or "none".
-    n_obs
-        Rows behind the correlations, if not those of ``data``.
-
-    Raises
-    ------
-    InputError
-        If an argument is impossible, or ML meets a matrix that is not positive definite.
-    EstimationError
-        If the correlations hold fewer factors, so that these cannot be rotated.
-
-    Warns
-    -----
-    DataWarning
-        If there are more factors than the correlations can determine, or items explained without
-        error (Heywood cases).
-    """
-    matrix, n = correlations(data, n_obs)
-    extraction = extract(matrix.values, n_factors, method)
-    rotated = _rotated(extraction.loadings, rotation)
-    rows_of_pairs = matrix.pairwise_n if n_obs is None else None
-    normal = matrix.measure == "pearson"
-    indices = fit_indices(
-        matrix.values, extraction, n if normal else None, rows_of_pairs if normal else None
-    )
-    notes = tuple(_warned(matrix, extraction, rotated, indices.df))
-    return EFAFit(matrix, method, rotation, n, extraction, rotated, indices, notes)
-
-
-def correlations(
-    data: DependenceMatrix | ItemData, n_obs: int | None
-) -> tuple[DependenceMatrix, int | None]:
-    """Return the correlations, and the number of rows to count with."""
-    matrix = dependence_matrix(data, "pearson") if isinstance(data, ItemData) else data
-    if n_obs is None:
-        return matrix, matrix.n_obs
-    return matrix, checks.integer("n_obs", n_obs, 3, ROWS_ADVICE)
-
-
-def _warned(
-    matrix: DependenceMatrix, extraction: Extraction, rotated: Rotation, df: int
-) -> Iterator[str]:
-    """Warn of what makes the solution doubtful, and yield the warnings."""
-    p, d = extraction.loadings.shape
-    heywood = ", ".join(_named(matrix.names, extraction.heywood))
-    doubts = {
-        f"{d} factors have more loadings than {p} items have correlations ({df} degrees of "
-        "freedom): they are not determined. Ask for fewer.": df < 0,
-        f"Heywood case: the factors explain {heywood} without error. Ask for fewer factors, or "
-        "leave out an item that nearly repeats another.": extraction.heywood.any(),
-        "The extraction did not converge; do not trust the loadings.": not extraction.converged,
-        "The rotation did not converge; do not trust the loadings.": not rotated.converged,
-    }
-    for doubt in (text for text, holds in doubts.items() if holds):
-        warn(doubt, DataWarning, stacklevel=4)
-        yield doubt
-
-
-def _named(names: Sequence[str], marks: BoolArray) -> tuple[str, ...]:
+def _marked(names: Sequence[str], marks: BoolArray) -> tuple[str, ...]:
     return tuple(name for name, marked in zip(names, marks, strict=True) if marked)
 
 
@@ -384,14 +344,12 @@ def _test(chi: float | None, df: int, p_value: float | None) -> str:
     return f"{chi:.2f} on {df} df{test}"
 
 
-def draw_efa_diagram(model: EFAFit, ax: Any, cutoff: float = 0.3) -> Any:
-    """Draw the diagram without small loadings: an exploratory model has them all."""
-    return draw_diagram(model, ax, cutoff)
+def _draw_loadings(fit: EFAFit, ax: Any, cutoff: float = 0.3) -> Any:
+    return draw_loadings(fit, ax, cutoff)
 
 
-def draw_efa_loadings(model: EFAFit, ax: Any, cutoff: float = 0.3) -> Any:
-    """Draw the loadings, without numbers of small ones."""
-    return draw_loadings(model, ax, cutoff)
+def _draw_diagram(fit: EFAFit, ax: Any, cutoff: float = 0.3) -> Any:
+    return draw_diagram(fit, ax, cutoff)
 
 
-EFA_KINDS: dict[str, Drawer] = {"loadings": draw_efa_loadings, "diagram": draw_efa_diagram}
+_PICTURES: dict[str, Drawer] = {"loadings": _draw_loadings, "diagram": _draw_diagram}

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.core import checks
-from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.arrays import FloatArray
 
 ROTATIONS = ("oblimin", "promax", "varimax", "none")
 OBLIQUE = ("oblimin", "promax")
 
 _SMALLEST_ANGLE = 1e-10  # of a planar rotation that is still made
-_MOST_SWEEPS = 500
+_MOST_ROUNDS = 500
 _MOST_STEPS = 2000
 _FLAT = 1e-6  # slope of the oblimin criterion that counts as none
 _SMALLEST_STEP = 1e-9
@@ -64,34 +64,67 @@ def rotate(L: FloatArray, rotation: str = "oblimin") -> Rotation:
     return arrange({"oblimin": oblimin, "promax": promax, "varimax": varimax}[name](L))
 
 
-def varimax(L: FloatArray, normalise: bool = True) -> Rotation:
+def arrange(rotated: Rotation) -> Rotation:
+    """Order factors by variance explained, diag(Φ P'P), and make their loadings sum positive."""
+    P, Phi = rotated.pattern, rotated.factor_correlations
+    order = np.argsort(-np.diag(Phi @ P.T @ P), kind="stable")
+    P, Phi = P[:, order], Phi[np.ix_(order, order)]
+    sign = np.where(P.sum(axis=0) < 0, -1.0, 1.0)
+    return Rotation(P * sign, Phi * np.outer(sign, sign), rotated.converged)
+
+
+def varimax(L: FloatArray, normalize: bool = True) -> Rotation:
     """Rotate orthogonally to the largest variance of squared loadings (Kaiser 1958).
 
-    Maximises Σ_k [Σ_i v_ik⁴ / p − (Σ_i v_ik² / p)²] by rotations in the plane of two factors at
+    Maximizes Σ_k [Σ_i v_ik⁴ / p − (Σ_i v_ik² / p)²] by rotations in the plane of two factors at
     a time, whose best angle is known.
 
     Parameters
     ----------
     L
         (p, d) loadings.
-    normalise
-        Kaiser's normalisation: give all items communality 1 while rotating.
+    normalize
+        Kaiser's normalization: give all items communality 1 while rotating.
 
     References
     ----------
     Kaiser, H. F. (1958). The varimax criterion for analytic rotation in factor analysis.
     Psychometrika 23, 187–200.
     """
-    weights = _lengths(L) if normalise else np.ones((len(L), 1))
+    weights = _lengths(L) if normalize else np.ones((len(L), 1))
     V = L / weights
-    for _ in range(_MOST_SWEEPS):
-        if _sweep(V) < _SMALLEST_ANGLE:
+    for _ in range(_MOST_ROUNDS):
+        if _rotate_pairs(V) < _SMALLEST_ANGLE:
             return Rotation(V * weights, np.eye(L.shape[1]))
     return Rotation(V * weights, np.eye(L.shape[1]), converged=False)
 
 
+def _rotate_pairs(V: FloatArray) -> float:
+    """Rotate each pair of columns by Kaiser's best angle, in place; return the largest angle."""
+    p, d = V.shape
+    largest = 0.0
+    for k in range(d - 1):
+        for m in range(k + 1, d):
+            x, y = V[:, k].copy(), V[:, m].copy()
+            u, v = x**2 - y**2, 2 * x * y
+            a, b = u.sum(), v.sum()
+            across = 2 * (u @ v - a * b / p)
+            along = u @ u - v @ v - (a**2 - b**2) / p
+            angle = float(np.arctan2(across, along)) / 4
+            V[:, k] = x * np.cos(angle) + y * np.sin(angle)
+            V[:, m] = y * np.cos(angle) - x * np.sin(angle)
+            largest = max(largest, abs(angle))
+    return largest
+
+
+def _lengths(L: FloatArray) -> FloatArray:
+    """(p, 1) square roots of the communalities; 1 for an item that loads on nothing."""
+    lengths: FloatArray = np.linalg.norm(L, axis=1, keepdims=True)
+    return np.where(lengths > 0, lengths, 1.0)
+
+
 def promax(L: FloatArray, power: float = 4.0) -> Rotation:
-    """Rotate obliquely towards varimax loadings raised to a power (Hendrickson & White 1964).
+    """Rotate obliquely toward varimax loadings raised to a power (Hendrickson & White 1964).
 
     With V the varimax loadings of items scaled to communality 1 and the target q_ik = sign(v_ik)
     |v_ik|^power, U = (V'V)⁻¹V'Q is scaled to unit factor variances; P = VU, scaled back, and
@@ -120,7 +153,7 @@ def promax(L: FloatArray, power: float = 4.0) -> Rotation:
 def oblimin(L: FloatArray, n_starts: int = 8) -> Rotation:
     """Rotate obliquely by direct oblimin with γ = 0, that is direct quartimin.
 
-    Minimises f(P) = ¼ Σ_{k≠l} Σ_i p_ik² p_il² over P = Λ(T')⁻¹, Φ = T'T with unit diagonal
+    Minimizes f(P) = ¼ Σ_{k≠l} Σ_i p_ik² p_il² over P = Λ(T')⁻¹, Φ = T'T with unit diagonal
     (Jennrich & Sampson 1966), by gradient projection (Jennrich 2002). The criterion can have
     several minima, so the lowest is taken from several starts: the unrotated factors, varimax,
     and random rotations that are the same in every call.
@@ -143,79 +176,17 @@ def oblimin(L: FloatArray, n_starts: int = 8) -> Rotation:
     return Rotation(_pattern(L, T), T.T @ T, converged)
 
 
-def quartimin(P: FloatArray) -> tuple[float, FloatArray]:
-    """Direct quartimin f(P) = ¼ Σ_{k≠l} Σ_i p_ik² p_il², and ∂f/∂P = P ∘ (P²(11' − I))."""
-    squares = P**2
-    others = squares.sum(axis=1, keepdims=True) - squares
-    return 0.25 * float(np.sum(squares * others)), P * others
-
-
-def arrange(rotated: Rotation) -> Rotation:
-    """Order factors by variance explained, diag(Φ P'P), and make their loadings sum positive."""
-    P, Phi = rotated.pattern, rotated.factor_correlations
-    order = np.argsort(-np.diag(Phi @ P.T @ P), kind="stable")
-    P, Phi = P[:, order], Phi[np.ix_(order, order)]
-    sign = np.where(P.sum(axis=0) < 0, -1.0, 1.0)
-    return Rotation(P * sign, Phi * np.outer(sign, sign), rotated.converged)
-
-
-def complexity(P: FloatArray) -> FloatArray:
-    """Hofmann's (1978) number of factors each item needs: (Σ_k p_ik²)² / Σ_k p_ik⁴."""
-    squares = P**2
-    fourth = (squares**2).sum(axis=1)
-    needed: FloatArray = squares.sum(axis=1) ** 2 / np.where(fourth > 0, fourth, 1.0)
-    return needed
-
-
-def strongest_first(P: FloatArray) -> IntArray:
-    """Order of the items by their strongest factor, then by falling size of that loading."""
-    size = np.abs(P)
-    return np.lexsort((-size.max(axis=1), size.argmax(axis=1)))
-
-
-def _lengths(L: FloatArray) -> FloatArray:
-    """(p, 1) square roots of the communalities; 1 for an item that loads on nothing."""
-    lengths: FloatArray = np.linalg.norm(L, axis=1, keepdims=True)
-    return np.where(lengths > 0, lengths, 1.0)
-
-
-def _sweep(V: FloatArray) -> float:
-    """Rotate each pair of columns by Kaiser's best angle, in place; return the largest angle."""
-    p, d = V.shape
-    largest = 0.0
-    for k in range(d - 1):
-        for m in range(k + 1, d):
-            x, y = V[:, k].copy(), V[:, m].copy()
-            u, v = x**2 - y**2, 2 * x * y
-            a, b = u.sum(), v.sum()
-            across = 2 * (u @ v - a * b / p)
-            along = u @ u - v @ v - (a**2 - b**2) / p
-            angle = float(np.arctan2(across, along)) / 4
-            V[:, k] = x * np.cos(angle) + y * np.sin(angle)
-            V[:, m] = y * np.cos(angle) - x * np.sin(angle)
-            largest = max(largest, abs(angle))
-    return largest
-
-
 def _starts(L: FloatArray, count: int) -> list[FloatArray]:
     """Orthogonal starts: none, varimax, and random rotations."""
     d = L.shape[1]
     rng = np.random.default_rng(_STARTS_SEED)
     to_varimax = np.linalg.lstsq(L, varimax(L).pattern, rcond=None)[0]
-    chosen = [np.eye(d), to_varimax.astype(np.float64)]
-    chosen += [
-        np.linalg.qr(rng.normal(size=(d, d)))[0].astype(np.float64) for _ in range(count - 2)
-    ]
-    return chosen[:count]
-
-
-def _pattern(L: FloatArray, T: FloatArray) -> FloatArray:
-    """P = Λ(T')⁻¹."""
-    return np.linalg.solve(T, L.T).T.astype(np.float64)
+    random = [np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(count - 2)]
+    return [np.eye(d), to_varimax, *random][:count]
 
 
 def _project_gradient(L: FloatArray, T: FloatArray) -> tuple[FloatArray, bool]:
-    """Minimise quartimin over T with columns of length 1; T, and whether the slope vanished.
+    """Minimize quartimin over T with columns of length 1; T, and whether the slope vanished.
 
     The gradient −(P' ∂f/∂P T⁻¹)' is projected on the tangents of the unit spheres; the step is
     doubled after a success and halved until the criterion falls by half of what the slope
@@ -243,3 +214,15 @@ def _project_gradient(L: FloatArray, T: FloatArray) -> tuple[FloatArray, bool]:
             return T, False
         T, value = moved, lower
     return T, False
+
+
+def quartimin(P: FloatArray) -> tuple[float, FloatArray]:
+    """Direct quartimin f(P) = ¼ Σ_{k≠l} Σ_i p_ik² p_il², and ∂f/∂P = P ∘ (P²(11' − I))."""
+    squares = P**2
+    others = squares.sum(axis=1, keepdims=True) - squares
+    return 0.25 * float(np.sum(squares * others)), P * others
+
+
+def _pattern(L: FloatArray, T: FloatArray) -> FloatArray:
+    """P = Λ(T')⁻¹."""
+    return np.linalg.solve(T, L.T).T.astype(np.float64)

@@ -1,6 +1,7 @@
-"""Fitting models: confirmatory, structural, exploratory.
+"""What users call: ``cfa`` and ``sem``.
 
-From what was asked for to the estimator that does it.
+Arguments are checked, the model is built, an estimator is chosen and run, and its numbers are
+wrapped in a :class:`~dtstat.sem.result.CFAFit`.
 """
 
 from __future__ import annotations
@@ -20,17 +21,13 @@ from dtstat.data.items import ItemData, as_items, check_usable
 from dtstat.data.kinds import ItemKind
 from dtstat.dependence.api import Data
 from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.dependence.moments import (
-    Moments,
-    as_moments,
-    rows_of_pairs,
-)
+from dtstat.dependence.moments import Moments, as_moments, rows_of_pairs
 from dtstat.sem.estimate import Estimator, SEMEstimate, fit_moments, fit_normal
 from dtstat.sem.model import Model, build_model, check_model
 from dtstat.sem.ordered import fit_ordered
 from dtstat.sem.result import CFAFit, SEMCall
 from dtstat.sem.rows import usable_rows
-from dtstat.sem.solution import oriented
+from dtstat.sem.solution import orient
 from dtstat.structure.structure import Structure
 from dtstat.structure.syntax import Given, as_structure
 
@@ -113,36 +110,36 @@ def cfa(
     >>> fit.loadings.round(2)["speed"].tolist()
     [0.0, 0.0, 0.0, 0.62, 0.77, 0.59]
     """
-    wanted = wanted_ordered(ordered)
-    method, gaps = chosen_estimator(estimator, missing, bool(wanted))
-    means = _mean_structure(mean_structure, gaps)
+    wanted = _check_ordered(ordered)
+    method, gaps = _choose_estimator(estimator, missing, bool(wanted))
+    means = _check_mean_structure(mean_structure, gaps)
+    std_lv = checks.flag("std_lv", std_lv, "True fixes the variances of the factors.")
+    orthogonal = checks.flag("orthogonal", orthogonal, "True keeps factors uncorrelated.")
     data = as_frame(data) if isinstance(data, str | os.PathLike) else data
-    given = as_moments(data, n_obs)
-    frame = pd.DataFrame() if given is not None else _sem_columns(data)
-    names = list(map(str, frame.columns)) if given is None else list(given.names)
-    fixed = checks.flag("std_lv", std_lv, "True fixes the variances of the factors.")
-    apart = checks.flag("orthogonal", orthogonal, "True keeps factors uncorrelated.")
-    wished = as_model(model)
-    built = build_model(wished, names, means, fixed, apart)
-    ordinal = ordered_items(method, wanted, built.observed)
-    single = warn_of_single_items(built)
+    moments = as_moments(data, n_obs)
+    frame = pd.DataFrame() if moments is not None else _as_table(data)
+    names = list(map(str, frame.columns)) if moments is None else list(moments.names)
+    given = _as_model(model)
+    built = build_model(given, names, means, std_lv, orthogonal)
+    ordinal = _ordered_items(method, wanted, built.observed)
+    single = _warn_of_single_items(built)
     with one_thread():
-        if given is not None:
+        if moments is not None:
             matrix = data if isinstance(data, DependenceMatrix) else None
-            estimate = fit_given(built, given, matrix, method)
+            estimate = _fit_matrix(built, moments, matrix, method)
         else:
-            items = as_items(_chosen(frame, names, built.observed))
-            estimate = fit_items(built, items, method, gaps, ordinal)
-        if isinstance(wished, Structure) and fixed:
-            estimate = oriented(estimate, wished)
+            items = as_items(_select_columns(frame, names, built.observed))
+            estimate = _fit_items(built, items, method, gaps, ordinal)
+        if isinstance(given, Structure) and std_lv:
+            estimate = orient(estimate, given)
     call = SEMCall(
         version=__version__,
-        model=wished.to_lavaan() if isinstance(wished, Structure) else wished,
+        model=given.to_lavaan() if isinstance(given, Structure) else given,
         estimator=method,
         missing="fiml" if gaps else "listwise",
         ordered=ordinal,
-        std_lv=fixed,
-        orthogonal=apart,
+        std_lv=std_lv,
+        orthogonal=orthogonal,
         mean_structure=built.mean_structure,
     )
     return CFAFit(estimate, call, (*single, *estimate.notes))
@@ -172,41 +169,15 @@ def sem(
     return cfa(data, model, estimator, missing, ordered, std_lv, orthogonal, mean_structure, n_obs)
 
 
-def _mean_structure(wanted: bool | None, gaps: bool) -> bool:
-    if wanted is not None:
-        wanted = checks.flag("mean_structure", wanted, "True estimates intercepts.")
-    if gaps and wanted is False:
-        raise InputError(
-            "`mean_structure` cannot be False when rows have gaps: the likelihood of what a row "
-            "observes needs means. Leave it out, or use missing='listwise'.",
-            "mean_structure",
-        )
-    return gaps or bool(wanted)
-
-
-def _chosen(frame: pd.DataFrame, names: list[str], wanted: tuple[str, ...]) -> pd.DataFrame:
-    """Columns of the model, in its order; taking columns is slow, so not without need."""
-    if tuple(names) == wanted:
-        return frame
-    return frame.iloc[:, [names.index(name) for name in wanted]]
-
-
-def _sem_columns(data: Any) -> pd.DataFrame:
-    """Answers as a table whose columns the model can choose from before they are checked."""
-    if isinstance(data, ItemData) or not has_names(data):
-        return as_items(data, screened=False).to_frame()
-    return as_frame(data)
-
-
-def wanted_ordered(ordered: object) -> bool | tuple[str, ...]:
+def _check_ordered(ordered: object) -> bool | tuple[str, ...]:
     """Names of ordered items, True for all, False for none."""
     if ordered is None or isinstance(ordered, bool):
         return bool(ordered)
     return tuple(checks.texts("ordered", ordered, "Give names of items, or True for all."))
 
 
-def chosen_estimator(estimator: str, missing: str, ordered: bool) -> tuple[Estimator, bool]:
-    """Find the estimator that fits the other wishes, and whether rows with gaps are kept."""
+def _choose_estimator(estimator: str, missing: str, ordered: bool) -> tuple[Estimator, bool]:
+    """Choose the estimator that the other arguments need, and whether to keep rows with gaps."""
     chosen = checks.choice("estimator", estimator, ("ml", "mlr", "fiml", "dwls"))
     gaps = checks.choice("missing", missing, ("listwise", "fiml")) == "fiml"
     if ordered:
@@ -226,7 +197,33 @@ def chosen_estimator(estimator: str, missing: str, ordered: bool) -> tuple[Estim
     return chosen, gaps or chosen == "fiml"  # type: ignore[return-value]
 
 
-def ordered_items(
+def _check_mean_structure(wanted: bool | None, gaps: bool) -> bool:
+    if wanted is not None:
+        wanted = checks.flag("mean_structure", wanted, "True estimates intercepts.")
+    if gaps and wanted is False:
+        raise InputError(
+            "`mean_structure` cannot be False when rows have gaps: the likelihood of what a row "
+            "observes needs means. Leave it out, or use missing='listwise'.",
+            "mean_structure",
+        )
+    return gaps or bool(wanted)
+
+
+def _as_table(data: Any) -> pd.DataFrame:
+    """Answers as a table whose columns the model can choose from before they are checked."""
+    if isinstance(data, ItemData) or not has_names(data):
+        return as_items(data, screened=False).to_frame()
+    return as_frame(data)
+
+
+def _as_model(model: object) -> str | Structure:
+    """Return a model text or a structure; of a fitted model the text that was fitted."""
+    if isinstance(model, CFAFit):
+        return model.call.model
+    return model if isinstance(model, str) else as_structure(model, "model")
+
+
+def _ordered_items(
     estimator: Estimator, wanted: bool | tuple[str, ...], observed: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Items to take as ordinal, in the order of the model."""
@@ -240,47 +237,12 @@ def ordered_items(
     return tuple(name for name in observed if name in wanted)
 
 
-def fit_items(
-    model: Model, items: ItemData, estimator: Estimator, gaps: bool, ordinal: tuple[str, ...]
-) -> SEMEstimate:
-    """Fit a model to items, whose columns are the observed variables of the model, in order."""
-    if estimator == "dwls":
-        return fit_ordered(model, _ordinal_rows(items, ordinal), items.n_rows)
-    rows = usable_rows(items, gaps=gaps)
-    return fit_normal(model, rows, estimator, items.n_rows)
-
-
-def fit_given(
-    model: Model, given: Moments, matrix: DependenceMatrix | None, estimator: Estimator
-) -> SEMEstimate:
-    """Fit a model to covariances or correlations; ``matrix`` is where the latter come from."""
-    if estimator != "ml":
-        raise checks.refusal("estimator", "'ml' for a matrix", estimator, "The others need rows.")
-    check_model(model, given.source)
-    counted = None if matrix is None else rows_of_pairs(matrix, model.observed)
-    S = given.of(model.observed)
-    return fit_moments(model, S, counted or given.n_obs, given.source)
-
-
-def _ordinal_rows(items: ItemData, ordinal: tuple[str, ...]) -> ItemData:
-    """Complete rows; the items named in ``ordinal`` are binary or ordinal, the others not."""
-    kinds: dict[str, ItemKind] = {}
-    for name, kind in zip(items.names, items.kinds, strict=True):
-        if name not in ordinal:
-            kinds[name] = "continuous"
-        elif kind == "continuous":
-            kinds[name] = "ordinal"
-    complete = as_items(items, kinds).complete_rows()
-    check_usable(complete)
-    return complete
-
-
-def warn_of_single_items(model: Model) -> tuple[str, ...]:
+def _warn_of_single_items(model: Model) -> tuple[str, ...]:
     """Warn of factors with one item, whose residual variance was fixed at 0."""
     fixed = {
         row.lhs
         for row in model.parameters
-        if row.op == "~~" and row.lhs == row.rhs and not (row.user or row.free or row.value)
+        if row.is_variance and not (row.user or row.free or row.value)
     }
     notes = []
     for factor in model.latent:
@@ -296,8 +258,43 @@ def warn_of_single_items(model: Model) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def as_model(model: object) -> str | Structure:
-    """Return a model text or a structure; of a fitted model the text that was fitted."""
-    if isinstance(model, CFAFit):
-        return model.call.model
-    return model if isinstance(model, str) else as_structure(model, "model")
+def _fit_matrix(
+    model: Model, moments: Moments, matrix: DependenceMatrix | None, estimator: Estimator
+) -> SEMEstimate:
+    """Fit a model to covariances or correlations; the latter come from ``matrix``."""
+    if estimator != "ml":
+        raise checks.refusal("estimator", "'ml' for a matrix", estimator, "The others need rows.")
+    check_model(model, moments.source)
+    counted = None if matrix is None else rows_of_pairs(matrix, model.observed)
+    S = moments.of(model.observed)
+    return fit_moments(model, S, counted or moments.n_obs, moments.source)
+
+
+def _select_columns(frame: pd.DataFrame, names: list[str], wanted: tuple[str, ...]) -> pd.DataFrame:
+    """Columns of the model, in its order; taking columns is slow, so not without need."""
+    if tuple(names) == wanted:
+        return frame
+    return frame.iloc[:, [names.index(name) for name in wanted]]
+
+
+def _fit_items(
+    model: Model, items: ItemData, estimator: Estimator, gaps: bool, ordinal: tuple[str, ...]
+) -> SEMEstimate:
+    """Fit a model to items, whose columns are the observed variables of the model, in order."""
+    if estimator == "dwls":
+        return fit_ordered(model, _ordinal_rows(items, ordinal), items.n_rows)
+    rows = usable_rows(items, gaps=gaps)
+    return fit_normal(model, rows, estimator, items.n_rows)
+
+
+def _ordinal_rows(items: ItemData, ordinal: tuple[str, ...]) -> ItemData:
+    """Complete rows; the items named in ``ordinal`` are binary or ordinal, the others not."""
+    kinds: dict[str, ItemKind] = {}
+    for name, kind in zip(items.names, items.kinds, strict=True):
+        if name not in ordinal:
+            kinds[name] = "continuous"
+        elif kind == "continuous":
+            kinds[name] = "ordinal"
+    complete = as_items(items, kinds).complete_rows()
+    check_usable(complete)
+    return complete

@@ -13,22 +13,17 @@ from dtstat.core.fit_indices import Test
 from dtstat.sem.matrices import Layout
 from dtstat.sem.model import Model
 from dtstat.sem.normal import (
-    Given,
-    Sample,
+    Covariates,
     case_scores,
-    complete_sample,
     expected_information,
     independence_layout,
-    independence_moments,
     log_likelihood,
     objective,
     observed_information,
-    pairwise_moments,
     parameters_of,
-    sample_from_rows,
     saturated_moments,
 )
-from dtstat.sem.optimize import Minimum, check_identified, review_solution, search
+from dtstat.sem.optimize import check_identified, review_solution, search
 from dtstat.sem.robust import (
     MOST_ITEMS,
     conditional_score_trace,
@@ -36,6 +31,13 @@ from dtstat.sem.robust import (
     sandwich,
     saturated_score_trace,
     score_trace,
+)
+from dtstat.sem.rows import (
+    Sample,
+    complete_sample,
+    independence_moments,
+    pairwise_moments,
+    sample_from_rows,
 )
 
 Estimator = Literal["ml", "mlr", "fiml", "dwls"]
@@ -132,25 +134,26 @@ class SEMEstimate:
 def fit_normal(model: Model, X: FloatArray, estimator: Estimator, n_given: int) -> SEMEstimate:
     """Fit by ``ml`` (complete rows), ``mlr`` or ``fiml`` (rows with or without gaps).
 
-    Parameters
-    ----------
-    model
-        The model; its observed variables are the columns of X, in order.
-    X
-        (n, p) rows.
-    estimator
-        Which.
-    n_given
-        Rows before any were dropped.
+    The columns of X (n, p) are the observed variables of the model, in order; ``n_given`` counts
+    the rows before any were dropped. Rows that lack an observed predictor are left out: the model
+    is conditional on them.
     """
-    kept = _with_answered_covariates(model, X)
+    x = covariate_positions(model)
+    kept = X[~np.isnan(X[:, x]).any(axis=1)] if x else X
     notes: tuple[str, ...] = ()
     if len(kept) < len(X):
         notes = (
             f"{len(X) - len(kept)} rows were left out: they do not answer all observed predictors.",
         )
         warn(notes[0], EstimationWarning, stacklevel=2)
-    return _fit_sample(model, _sample(model, kept), kept, estimator, n_given, notes)
+    if model.mean_structure and np.isnan(kept).any():
+        sample = sample_from_rows(kept)
+    else:
+        mean = kept.mean(axis=0)
+        D = kept - mean
+        S = D.T @ D / len(kept)
+        sample = complete_sample(S, mean if model.mean_structure else None, len(kept))
+    return _fit_sample(model, sample, kept, estimator, n_given, notes)
 
 
 def fit_moments(
@@ -160,19 +163,14 @@ def fit_moments(
 
     The likelihood has the divisor n, so the matrix is taken times (n − 1) / n, as in lavaan.
     """
-    _require_positive_definite(S)
-    sample = complete_sample(S * ((n_obs - 1) / n_obs), None, n_obs)
-    return replace(_fit_sample(model, sample, None, "ml", n_obs), source=source)
-
-
-def _require_positive_definite(S: FloatArray) -> None:
-    """Refuse a matrix that is not positive definite."""
     sd = np.sqrt(np.diag(S))
     if np.linalg.eigvalsh(S / np.outer(sd, sd))[0] <= 1e-10:
         raise EstimationError(
             f"The matrix of {len(S)} items is not positive definite, so the likelihood does "
             "not exist. Leave out items that others determine, or smooth the matrix."
         )
+    sample = complete_sample(S * ((n_obs - 1) / n_obs), None, n_obs)
+    return replace(_fit_sample(model, sample, None, "ml", n_obs), source=source)
 
 
 def _fit_sample(
@@ -183,13 +181,20 @@ def _fit_sample(
     n_given: int,
     notes: tuple[str, ...] = (),
 ) -> SEMEstimate:
-    apart = _apart(sample, model)
+    apart = _note_pairs_apart(sample, model)
     S, mean = (pairwise_moments if apart else saturated_moments)(sample)
     means = mean if sample.means or X is None else X.mean(axis=0)
     model = with_exogenous_moments(model, S, means)
     layout = Layout(model)
     df = degrees_of_freedom(model, sample.means)
-    found, dropped = _search(sample, layout, model, S, mean)
+    found, dropped = search(
+        lambda theta: objective(sample, layout, theta),
+        lambda theta: expected_information(sample, layout, theta),
+        model,
+        np.nan_to_num(S),  # a guess at what no rows tell
+        mean,
+    )
+    check_identified(expected_information(sample, layout, found.theta), model)
     implied = layout.implied(found.theta)
     given = covariate_log_likelihood(model, sample, S, mean)
     h1 = np.nan if apart else log_likelihood(sample, S, mean) - given
@@ -219,8 +224,8 @@ def _fit_sample(
     )  # fmt: skip
 
 
-def _apart(sample: Sample, model: Model) -> tuple[str, ...]:
-    """Say which items are never answered together: no rows tell of their covariance."""
+def _note_pairs_apart(sample: Sample, model: Model) -> tuple[str, ...]:
+    """Warn of items never answered together: no rows tell of their covariance."""
     if sample.complete:
         return ()
     i, j = np.nonzero(np.triu(np.isnan(pairwise_moments(sample)[0]), 1))
@@ -235,20 +240,6 @@ def _apart(sample: Sample, model: Model) -> tuple[str, ...]:
     )
     warn(note, EstimationWarning, stacklevel=2)
     return (note,)
-
-
-def _with_answered_covariates(model: Model, X: FloatArray) -> FloatArray:
-    """Leave out rows that lack an observed predictor: the model is conditional on them."""
-    x = covariate_positions(model)
-    return X[~np.isnan(X[:, x]).any(axis=1)] if x else X
-
-
-def _sample(model: Model, X: FloatArray) -> Sample:
-    if model.mean_structure and np.isnan(X).any():
-        return sample_from_rows(X)
-    mean = X.mean(axis=0)
-    D = X - mean
-    return complete_sample(D.T @ D / len(X), mean if model.mean_structure else None, len(X))
 
 
 def with_exogenous_moments(model: Model, S: FloatArray, mean: FloatArray) -> Model:
@@ -298,20 +289,6 @@ def degrees_of_freedom(model: Model, means: bool) -> int:
     return df
 
 
-def _search(
-    sample: Sample, layout: Layout, model: Model, S: FloatArray, mean: FloatArray
-) -> tuple[Minimum, tuple[str, ...]]:
-    found, notes = search(
-        lambda theta: objective(sample, layout, theta),
-        lambda theta: expected_information(sample, layout, theta),
-        model,
-        np.nan_to_num(S),  # a guess at what no rows tell
-        mean,
-    )
-    check_identified(expected_information(sample, layout, found.theta), model)
-    return found, notes
-
-
 def _covariance(
     sample: Sample, layout: Layout, theta: FloatArray, information: str, X: FloatArray | None
 ) -> FloatArray:
@@ -329,7 +306,7 @@ def _saturated_trace(
     x = covariate_positions(model)
     if sample.complete and not x:
         return saturated_score_trace(X, sample, S, mean)
-    return conditional_score_trace(X, sample, model.observed, Given(tuple(x), S, mean))
+    return conditional_score_trace(X, sample, model.observed, Covariates(tuple(x), S, mean))
 
 
 def _baseline(
@@ -350,7 +327,7 @@ def _baseline(
     test = Test(2 * (h1 - log_likelihood(sample, Sigma, mu)), df)
     if saturated is None or X is None or df == 0:
         return test
-    layout = independence_layout(model.observed, sample.means, Given(tuple(x), S, mean))
+    layout = independence_layout(model.observed, sample.means, Covariates(tuple(x), S, mean))
     own = score_trace(X, sample, layout, parameters_of(layout, Sigma, mu))
     return replace(test, scaling=(saturated - own) / df)
 

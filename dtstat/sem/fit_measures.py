@@ -8,15 +8,15 @@ import numpy as np
 
 from dtstat.core.arrays import FloatArray
 from dtstat.core.fit_indices import (
-    _cfi,
-    _ratio,
-    _tli,
+    comparative_fit,
     incremental_indices,
     p_value,
     rmsea_measures,
+    tucker_lewis,
 )
 from dtstat.sem.estimate import SEMEstimate, covariate_positions
-from dtstat.sem.normal import complete_sample, pairwise_moments, squared_length
+from dtstat.sem.normal import squared_length
+from dtstat.sem.rows import complete_sample, pairwise_moments
 
 
 def fit_measures(estimate: SEMEstimate) -> dict[str, float]:
@@ -26,29 +26,28 @@ def fit_measures(estimate: SEMEstimate) -> dict[str, float]:
     fit to complete, continuous and normal answers (``.robust``) are those of Brosseau-Liard &
     Savalei for mlr, of Zhang & Savalei with gaps and of Savalei for ordered items.
     """
-    measures = {"npar": float(estimate.model.n_free)}
-    measures |= {"fmin": estimate.test.chisq / (2 * estimate.n_obs)}
+    test, n = estimate.test, estimate.n_obs - (estimate.estimator == "dwls")  # as in chi-square
+    measures = {"npar": float(estimate.model.n_free), "fmin": test.chisq / (2 * estimate.n_obs)}
     measures |= _tests(estimate)
-    measures |= incremental_indices(estimate.test, estimate.baseline)
+    measures |= incremental_indices(test, estimate.baseline)
     if estimate.robust:
-        measures |= _scaled_incremental(estimate)
+        base = estimate.baseline
+        measures["cfi.scaled"] = comparative_fit(test.scaled - test.df, base.scaled - base.df)
+        measures["tli.scaled"] = tucker_lewis(test.scaled, test.df, base.scaled, base.df)
     measures |= _robust_incremental(estimate)
     measures |= _likelihood(estimate)
-    measures |= rmsea_measures(estimate.test.chisq, estimate.test.df, _rows(estimate), "")
-    if estimate.robust:
-        measures |= _scaled_rmsea(estimate)
-    if (test := estimate.corrected) is not None:
-        n = _rows(estimate)
-        measures |= rmsea_measures(test.scaled, test.df, n, ".robust", test.scaling)
+    measures |= rmsea_measures(test.chisq, test.df, n)
+    if estimate.estimator == "mlr":  # the statistic has mean scaling · df if the model is right
+        measures |= rmsea_measures(test.chisq, test.scaling * test.df, n, ".scaled")
+    elif estimate.robust:
+        measures |= rmsea_measures(test.scaled, test.df, n, ".scaled")
+    if (corrected := estimate.corrected) is not None:
+        scale = corrected.scaling
+        measures |= rmsea_measures(corrected.scaled, corrected.df, n, ".robust", scale)
     measures |= _residual_size(estimate)
     if estimate.logl is not None:
         measures |= _absolute(estimate)
     return measures
-
-
-def _rows(estimate: SEMEstimate) -> int:
-    """Rows that multiply the objective: n for likelihoods, n − 1 for least squares."""
-    return estimate.n_obs - (estimate.estimator == "dwls")
 
 
 def _tests(estimate: SEMEstimate) -> dict[str, float]:
@@ -69,22 +68,17 @@ def _tests(estimate: SEMEstimate) -> dict[str, float]:
     return measures
 
 
-def _scaled_incremental(estimate: SEMEstimate) -> dict[str, float]:
-    test, base = estimate.test, estimate.baseline
-    return {
-        "cfi.scaled": _cfi(test.scaled - test.df, base.scaled - base.df),
-        "tli.scaled": _tli(test.scaled, test.df, base.scaled, base.df),
-    }
-
-
 def _robust_incremental(estimate: SEMEstimate) -> dict[str, float]:
     test, base = estimate.corrected, estimate.corrected_baseline
     if test is None or base is None:
         return {}
     excess = test.chisq - test.scaling * test.df
     base_excess = base.chisq - base.scaling * base.df
-    tli = 1 - _ratio(excess * base.df, base_excess * test.df) if test.df else 1.0
-    return {"cfi.robust": _cfi(excess, base_excess), "tli.robust": tli}
+    tli = 1.0
+    if test.df:
+        whole = base_excess * test.df
+        tli = 1 - excess * base.df / whole if whole else math.nan
+    return {"cfi.robust": comparative_fit(excess, base_excess), "tli.robust": tli}
 
 
 def _likelihood(estimate: SEMEstimate) -> dict[str, float]:
@@ -102,15 +96,8 @@ def _likelihood(estimate: SEMEstimate) -> dict[str, float]:
     }
 
 
-def _scaled_rmsea(estimate: SEMEstimate) -> dict[str, float]:
-    test, n = estimate.test, _rows(estimate)
-    if estimate.estimator == "mlr":  # the statistic has mean scaling · df if the model is right
-        return rmsea_measures(test.chisq, test.scaling * test.df, n, ".scaled")
-    return rmsea_measures(test.scaled, test.df, n, ".scaled")
-
-
 def _residual_size(estimate: SEMEstimate) -> dict[str, float]:
-    """RMR, SRMR (Bentler) and CRMR; means count where they are modelled."""
+    """RMR, SRMR (Bentler) and CRMR; means count where they are modeled."""
     S, Sigma = estimate.S, estimate.Sigma
     lower = np.tril_indices(len(S))
     below = np.tril_indices(len(S), -1)
@@ -118,12 +105,12 @@ def _residual_size(estimate: SEMEstimate) -> dict[str, float]:
     raw = (S - Sigma)[lower]
     standard = ((S - Sigma) / np.outer(sd, sd))[lower]
     correlation = (S / np.outer(sd, sd) - Sigma / np.outer(implied_sd, implied_sd))[below]
-    if estimate.model.mean_structure and estimate.logl is not None:
-        raw = np.append(raw, estimate.mean - estimate.mu)
-        standard = np.append(standard, (estimate.mean - estimate.mu) / sd)
-        correlation = np.append(correlation, (estimate.mean - estimate.mu) / sd)
     if estimate.logl is None:  # the other two would mix correlations with thresholds
         return {"srmr": _root_mean_square(standard)}
+    if estimate.model.mean_structure:
+        d = estimate.mean - estimate.mu
+        raw = np.append(raw, d)
+        standard, correlation = np.append(standard, d / sd), np.append(correlation, d / sd)
     return {
         "rmr": _root_mean_square(raw),
         "srmr": _root_mean_square(standard),

@@ -31,26 +31,26 @@ class Matrices:
     nu: FloatArray
     alpha: FloatArray
 
+    @cached_property
+    def total_effects(self) -> FloatArray:
+        """(I − B)⁻¹, the effects of the disturbances of η on η."""
+        return np.asarray(np.linalg.inv(np.eye(len(self.Beta)) - self.Beta), dtype=np.float64)
+
+    @cached_property
+    def eta_covariance(self) -> FloatArray:
+        """(I − B)⁻¹ Ψ (I − B)⁻ᵀ."""
+        return np.asarray(self.total_effects @ self.Psi @ self.total_effects.T)
+
 
 @dataclass(frozen=True)
 class Implied:
-    """What a model implies at some parameter values.
+    """What a model implies at some parameter values: moments and their derivatives."""
 
-    Attributes
-    ----------
-    Sigma, mu
-        (p, p) covariances and (p,) means.
-    U, V
-        (p, q) factors of the derivatives of Sigma.
-    dmu
-        (p, q) derivatives of mu.
-    """
-
-    Sigma: FloatArray
-    mu: FloatArray
-    U: FloatArray
+    Sigma: FloatArray  # (p, p)
+    mu: FloatArray  # (p,)
+    U: FloatArray  # (p, slots) factors of the derivatives of Sigma
     V: FloatArray
-    dmu: FloatArray
+    dmu: FloatArray  # (p, slots)
 
     @cached_property
     def inverse(self) -> tuple[FloatArray, float]:
@@ -63,53 +63,57 @@ class NotPositiveDefiniteError(ArithmeticError):
 
 
 def inverse(Sigma: FloatArray) -> tuple[FloatArray, float]:
-    """Σ⁻¹ and log|Σ| by Cholesky, of variances near 1: pivots are chosen by size, in any units."""
+    """Σ⁻¹ and log|Σ| by Cholesky, scaled to variances near 1 so that units do not matter."""
     unit = np.ldexp(1.0, np.frexp(np.diag(Sigma))[1] // 2)  # powers of two cost no digits
     try:
         L = np.linalg.cholesky(Sigma / np.outer(unit, unit))
     except np.linalg.LinAlgError:
         raise NotPositiveDefiniteError from None
     logdet = 2.0 * float(np.log(np.diag(L) * unit).sum())
-    if not np.isfinite(logdet):  # NumPy factorises NaN without complaint
+    if not np.isfinite(logdet):  # NumPy factors NaN without complaint
         raise NotPositiveDefiniteError
     half = np.linalg.inv(L) / unit
     return half.T @ half, logdet
 
 
 class Layout:
-    """Where the entries of a model go; computed once, used at every step."""
+    """Where the entries of a model go; computed once, used at every step.
+
+    Derivatives are stacked in slots, one for each free entry of a matrix; parameters that are set
+    equal share several slots, which :meth:`collect` adds up.
+    """
 
     def __init__(self, model: Model) -> None:
-        p, m = len(model.observed), len(model.eta)
-        self.shapes = {
-            "lambda": (p, m),
-            "theta": (p, p),
-            "psi": (m, m),
-            "beta": (m, m),
-            "nu": (p, 1),
-            "alpha": (m, 1),
-        }
         self.model = model
         self.free = np.array([parameter.free for parameter in model.parameters])
-        self._blocks = {name: self._block(name) for name in _NAMES}
-        # slot k of the stacked derivatives belongs to free parameter self.owner[k]
-        self.owner = np.concatenate([self._blocks[name][2] for name in _NAMES])
-        self.select = np.zeros((len(self.owner), model.n_free))
-        self.select[np.arange(len(self.owner)), self.owner] = 1.0
-        self._distinct = len(self.owner) == model.n_free and bool(
-            (self.owner == np.arange(len(self.owner))).all()
-        )
         self._fixed = self._fixed_matrices()
-        ends = np.cumsum([len(self._blocks[name][2]) for name in _NAMES])
-        starts = [0, *ends[:-1]]
-        self._slots = {
-            n: slice(int(a), int(b)) for n, a, b in zip(_NAMES, starts, ends, strict=True)
-        }
+        self._blocks = {name: self._block(name) for name in _NAMES}
+        ends = np.cumsum([len(numbers) for _, _, numbers in self._blocks.values()]).tolist()
+        self._slots = {n: slice(a, b) for n, a, b in zip(_NAMES, [0, *ends], ends, strict=False)}
+        owner = np.concatenate([numbers for _, _, numbers in self._blocks.values()])
+        self._distinct = np.array_equal(owner, np.arange(model.n_free))
+        self._select = np.zeros((len(owner), model.n_free))
+        self._select[np.arange(len(owner)), owner] = 1.0
         self._U, self._V = self._constant_factors()
         self._no_dmu = np.zeros_like(self._U)
         self._halves = np.where(self._blocks["psi"][0] == self._blocks["psi"][1], 0.5, 1.0)
         # objective and information are asked for at the same values, one after the other
         self._last: tuple[FloatArray, Implied] | None = None
+
+    def _fixed_matrices(self) -> dict[str, FloatArray]:
+        """Fill in what is not free; the other entries are 0."""
+        p, m = len(self.model.observed), len(self.model.eta)
+        shapes = ((p, m), (p, p), (m, m), (m, m), (p, 1), (m, 1))
+        matrices = {name: np.zeros(shape) for name, shape in zip(_NAMES, shapes, strict=True)}
+        for k, name in enumerate(self.model.eta):
+            if name in self.model.observed:
+                matrices["lambda"][self.model.observed.index(name), k] = 1.0
+        for parameter, (matrix, i, j) in zip(self.model.parameters, self.model.places, strict=True):
+            if not parameter.free and parameter.value is not None:
+                matrices[matrix][i, j] = parameter.value
+                if matrix in ("theta", "psi"):
+                    matrices[matrix][j, i] = parameter.value
+        return matrices
 
     def _block(self, name: str) -> tuple[IntArray, IntArray, IntArray]:
         """Rows, columns and free numbers (from 0) of the free entries of one matrix."""
@@ -123,17 +127,15 @@ class Layout:
         rows, columns, numbers = np.array(entries, dtype=np.int64).reshape(-1, 3).T
         return rows, columns, numbers
 
-    def _fixed_matrices(self) -> dict[str, FloatArray]:
-        matrices = {name: np.zeros(shape) for name, shape in self.shapes.items()}
-        for k, name in enumerate(self.model.eta):
-            if name in self.model.observed:
-                matrices["lambda"][self.model.observed.index(name), k] = 1.0
-        for parameter, (matrix, i, j) in zip(self.model.parameters, self.model.places, strict=True):
-            if not parameter.free and parameter.value is not None:
-                matrices[matrix][i, j] = parameter.value
-                if matrix in ("theta", "psi"):
-                    matrices[matrix][j, i] = parameter.value
-        return matrices
+    def _constant_factors(self) -> tuple[FloatArray, FloatArray]:
+        """Fill the columns of U and V that do not depend on the parameters; zero elsewhere."""
+        unit = np.eye(len(self.model.observed))
+        U, V = np.zeros((2, len(unit), len(self._select)))
+        (li, _, _), (ti, tj, _) = self._blocks["lambda"], self._blocks["theta"]
+        U[:, self._slots["lambda"]] = unit[:, li]
+        U[:, self._slots["theta"]] = unit[:, ti]
+        V[:, self._slots["theta"]] = unit[:, tj] * np.where(ti == tj, 0.5, 1.0)
+        return U, V
 
     def matrices(self, theta: FloatArray) -> Matrices:
         """Fill the matrices with parameter values."""
@@ -147,14 +149,8 @@ class Layout:
                 if name in ("theta", "psi"):
                     matrix[columns, rows] = theta[numbers]
             filled[name] = matrix
-        return Matrices(
-            filled["lambda"],
-            filled["theta"],
-            filled["psi"],
-            filled["beta"],
-            filled["nu"][:, 0],
-            filled["alpha"][:, 0],
-        )
+        Lambda, Theta, Psi, Beta, nu, alpha = filled.values()
+        return Matrices(Lambda, Theta, Psi, Beta, nu[:, 0], alpha[:, 0])
 
     def implied(self, theta: FloatArray) -> Implied:
         """Moments and the factors of their derivatives; the last ones asked for are kept."""
@@ -164,7 +160,7 @@ class Layout:
 
     def _implied(self, theta: FloatArray) -> Implied:
         M = self.matrices(theta)
-        K = self._inverse(M.Beta)
+        K = M.total_effects if M.Beta.any() else None
         T = M.Lambda if K is None else M.Lambda @ K  # effects of η's disturbances on the items
         C = T @ M.Psi if K is None else T @ M.Psi @ K.T
         Sigma = C @ M.Lambda.T + M.Theta
@@ -179,13 +175,6 @@ class Layout:
         dmu = self._mean_derivatives(M, T, K) if self.model.mean_structure else self._no_dmu
         return Implied((Sigma + Sigma.T) / 2, M.nu + T @ M.alpha, U, V, dmu)
 
-    @staticmethod
-    def _inverse(Beta: FloatArray) -> FloatArray | None:
-        """(I − B)⁻¹, or None without regressions."""
-        if not Beta.any():
-            return None
-        return np.asarray(np.linalg.inv(np.eye(len(Beta)) - Beta), dtype=np.float64)
-
     def _mean_derivatives(self, M: Matrices, T: FloatArray, K: FloatArray | None) -> FloatArray:
         """(p, slots) derivatives of μ = ν + T α."""
         eta_means = M.alpha if K is None else K @ M.alpha
@@ -199,29 +188,18 @@ class Layout:
         dmu[:, self._slots["alpha"]] = T[:, self._blocks["alpha"][0]]
         return dmu
 
-    def _constant_factors(self) -> tuple[FloatArray, FloatArray]:
-        """Fill the columns of U and V that do not depend on the parameters; zero elsewhere."""
-        p = len(self.model.observed)
-        unit = np.eye(p)
-        U, V = np.zeros((p, len(self.owner))), np.zeros((p, len(self.owner)))
-        (li, _, _), (ti, tj, _) = self._blocks["lambda"], self._blocks["theta"]
-        U[:, self._slots["lambda"]] = unit[:, li]
-        U[:, self._slots["theta"]] = unit[:, ti]
-        V[:, self._slots["theta"]] = unit[:, tj] * np.where(ti == tj, 0.5, 1.0)
-        return U, V
-
     def collect(self, slots: FloatArray) -> FloatArray:
         """Add up what belongs to the same free parameter, along the last axis."""
         if self._distinct:
             return slots
-        collected: FloatArray = slots @ self.select
+        collected: FloatArray = slots @ self._select
         return collected
 
     def collect_square(self, slots: FloatArray) -> FloatArray:
         """Add up both axes of a slots × slots matrix."""
         if self._distinct:
             return slots
-        collected: FloatArray = self.select.T @ slots @ self.select
+        collected: FloatArray = self._select.T @ slots @ self._select
         return collected
 
 

@@ -1,13 +1,12 @@
-"""From terms to a model: every parameter, free or fixed, and where it sits in the matrices.
+"""From a model text or a structure to a model: every parameter, and its place in the matrices.
 
-All models are brought into one form (LISREL with all variables on the y side):
+The terms of the text are completed as lavaan does. All models are brought into one form (LISREL
+with all variables on the y side):
 
     Σ = Λ (I − B)⁻¹ Ψ (I − B)⁻ᵀ Λᵀ + Θ,    μ = ν + Λ (I − B)⁻¹ α.
 
 η holds the latent variables and those observed ones that regress, are regressed on, or stand
 outside the measurement model; such an observed variable is its own η with loading 1.
-
-From whatever gives a model to terms whose names are columns of the data.
 """
 
 from __future__ import annotations
@@ -58,23 +57,18 @@ class Parameter:
         """How people write it."""
         return f"{self.lhs} ~ 1" if self.op == "~1" else f"{self.lhs} {self.op} {self.rhs}"
 
+    @property
+    def is_variance(self) -> bool:
+        """Whether it is the (residual) variance of a variable."""
+        return self.op == "~~" and self.lhs == self.rhs
+
 
 @dataclass(frozen=True)
 class Model:
-    """A model ready to be fitted.
+    """A model ready to be fitted: its parameter table, and names of its variables.
 
-    Attributes
-    ----------
-    parameters
-        The parameter table.
-    places
-        Where each parameter sits in the matrices.
-    observed, latent
-        Names of observed and latent variables.
-    eta
-        Names of the variables η.
-    mean_structure
-        Whether means are modelled.
+    ``eta`` names the variables η, ``mean_structure`` says whether means are modeled, and
+    ``places`` where each parameter sits in the matrices.
     """
 
     parameters: tuple[Parameter, ...]
@@ -111,17 +105,60 @@ def build_model(
     items
         Names of the variables in the data.
     """
-    terms = model_terms(model, items)
-    roles = _Roles([term for term in terms if term.op != "=="])
+    written = _structure_terms(model) if isinstance(model, Structure) else _text_terms(model, items)
+    terms = [term for term in written if term.op != "=="]
+    equalities = [term for term in written if term.op == "=="]
+    roles = _Roles(terms)
     roles.check(items)
+    means = mean_structure or any(term.op == "~1" for term in terms)
     table = _user_rows(terms, roles, std_lv)
-    table += _added_rows(table, roles, mean_structure, std_lv, orthogonal)
-    numbered = _number(table, [term for term in terms if term.op == "=="])
-    means = mean_structure or any(row.op == "~1" for row in table)
-    if means and not mean_structure:
-        return build_model(model, items, True, std_lv, orthogonal)
+    table += _added_rows(table, roles, means, std_lv, orthogonal)
+    numbered = _number(table, equalities)
     eta, places = _places(numbered, roles)
     return Model(tuple(numbered), roles.observed, roles.latent, eta, means, places)
+
+
+def _structure_terms(structure: Structure) -> tuple[Term, ...]:
+    """Measure every factor by its children; any names will do."""
+    if not structure.n_factors:
+        raise InputError("`model` must have a factor; got a structure without one.", "model")
+    names = structure.item_names
+    factors = distinct_names([*names, *structure.factor_names])[structure.n_items :]
+    terms = []
+    for k, factor in enumerate(factors):
+        marker, *others = structure.marker_first(k)
+        start = -1.0 if structure.reversed[marker, k] else None  # the marker is fixed there
+        terms.append(Term(factor, "=~", names[marker], start=start))
+        terms += [Term(factor, "=~", names[i]) for i in others]
+    return tuple(terms)
+
+
+def _text_terms(model: str, items: Sequence[str]) -> tuple[Term, ...]:
+    """Terms of a model text, in which columns may have the names that R gives them."""
+    terms = parse(model)
+    latent = {term.lhs for term in terms if term.op == "=~"}
+    names = {name for term in terms for name in (term.lhs, term.rhs)}
+    columns = {
+        name: _column_of(name, items) for name in names if name not in latent and name not in items
+    }
+    return tuple(
+        term
+        if term.op == "=="
+        else replace(term, lhs=columns.get(term.lhs, term.lhs), rhs=columns.get(term.rhs, term.rhs))
+        for term in terms
+    )
+
+
+def _column_of(name: str, items: Sequence[str]) -> str:
+    """Return the column that R would call by this name; the name itself if there is none."""
+    found = [item for item in items if r_name(item) == name]
+    if len(found) > 1:
+        raise InputError(
+            f"`model` names '{name}', which may be the column '{found[0]}' or '{found[1]}': in R "
+            "both have that name. Rename one of them, or give the structure instead of its text.",
+            "model",
+        )
+    return found[0] if found else name
 
 
 class _Roles:
@@ -215,8 +252,6 @@ def _unique(names: Iterable[str]) -> tuple[str, ...]:
 def _user_rows(terms: Sequence[Term], roles: _Roles, std_lv: bool) -> list[Parameter]:
     merged: dict[tuple[str, str, str], Term] = {}
     for term in terms:
-        if term.op == "==":
-            continue
         key: tuple[str, str, str] = (term.lhs, term.op, term.rhs)
         if term.op == "~~" and (term.rhs, "~~", term.lhs) in merged:
             key = (term.rhs, "~~", term.lhs)
@@ -260,9 +295,9 @@ def _added_rows(
         added.append(row(name, "~~", name, 1.0 if std_lv else None))
     single = roles.single
     added = [replace(r, free=0, value=0.0) if r.lhs in single else r for r in added]
-    latent = frozenset(roles.latent) if orthogonal else frozenset()
+    apart = frozenset(roles.latent) if orthogonal else frozenset()
     for a, b in (*combinations(roles.exogenous_latent, 2), *combinations(roles.pure_outcomes, 2)):
-        added.append(row(a, "~~", b, 0.0 if {a, b} <= latent else None))
+        added.append(row(a, "~~", b, 0.0 if {a, b} <= apart else None))
     added += [row(a, "~~", b) for a, b in combinations(roles.plain_predictors, 2)]
     if mean_structure:
         added += [row(name, "~1", "") for name in roles.observed]
@@ -296,8 +331,8 @@ def _plain_label(row: Parameter) -> str:
 
 def _aliases(table: Sequence[Parameter], equalities: Sequence[Term]) -> dict[str, str]:
     labels = {row.label for row in table if row.label}
-    unlabelled = {_plain_label(row) for row in table if not row.label}
-    for label in sorted(labels - unlabelled):
+    unlabeled = {_plain_label(row) for row in table if not row.label}
+    for label in sorted(labels - unlabeled):
         if "~" in label:
             raise InputError(
                 f"`model` sets a parameter equal to '{label}', which it does not have, or which "
@@ -344,61 +379,8 @@ def place_of(row: Parameter, eta: Sequence[str], observed: Sequence[str]) -> Pla
     return "lambda", observed.index(effect), eta.index(cause)
 
 
-def model_terms(model: str | Structure, items: Sequence[str]) -> tuple[Term, ...]:
-    """Terms of a model text, or of a structure: every factor measured by its children.
-
-    Parameters
-    ----------
-    model
-        Model text, in which columns may have the names that R gives them, or a structure.
-    items
-        Names of the columns.
-    """
-    if isinstance(model, Structure):
-        return _structure_terms(model)
-    terms = parse(model)
-    latent = {term.lhs for term in terms if term.op == "=~"}
-    names = {name for term in terms for name in (term.lhs, term.rhs)}
-    columns = {
-        name: _column_of(name, items) for name in names if name not in latent and name not in items
-    }
-    return tuple(
-        term
-        if term.op == "=="
-        else replace(term, lhs=columns.get(term.lhs, term.lhs), rhs=columns.get(term.rhs, term.rhs))
-        for term in terms
-    )
-
-
-def _structure_terms(structure: Structure) -> tuple[Term, ...]:
-    """Measure every factor by its children; any names will do."""
-    if not structure.n_factors:
-        raise InputError("`model` must have a factor; got a structure without one.", "model")
-    names = structure.item_names
-    factors = distinct_names([*names, *structure.factor_names])[structure.n_items :]
-    terms = []
-    for k, factor in enumerate(factors):
-        marker, *others = structure.marker_first(k)
-        start = -1.0 if structure.reversed[marker, k] else None  # the marker is fixed there
-        terms.append(Term(factor, "=~", names[marker], start=start))
-        terms += [Term(factor, "=~", names[i]) for i in others]
-    return tuple(terms)
-
-
-def _column_of(name: str, items: Sequence[str]) -> str:
-    """Return the column that R would call by this name; the name itself if there is none."""
-    found = [item for item in items if r_name(item) == name]
-    if len(found) > 1:
-        raise InputError(
-            f"`model` names '{name}', which may be the column '{found[0]}' or '{found[1]}': in R "
-            "both have that name. Rename one of them, or give the structure instead of its text.",
-            "model",
-        )
-    return found[0] if found else name
-
-
 def check_model(model: Model, source: Source) -> None:
-    """Refuse models that a matrix cannot be asked about.
+    """Refuse models that cannot be fitted to a matrix of covariances or correlations.
 
     Correlations have lost the scales of the items, so that only models hold for them whose fit is
     the same on every scale (Cudeck 1989): no parameters of items that are equal or fixed, except
@@ -427,23 +409,20 @@ def check_model(model: Model, source: Source) -> None:
 
 def _scale_bound(model: Model) -> Parameter | None:
     """Return a parameter that would change if items were measured in other units."""
-    standard = {row.lhs for row in model.parameters if _is_variance(row, model) and _fixed(row)}
+
+    def fixed(row: Parameter) -> bool:
+        return not row.free and not row.exogenous and bool(row.value)
+
+    variances = [row for row in model.parameters if row.is_variance and row.lhs in model.latent]
+    standard = {row.lhs for row in variances if fixed(row)}
     numbers = [row.free for row in model.parameters if row.free]
     anchored: set[str] = set()
     for row in model.parameters:
         own = {row.lhs, row.rhs} <= standard  # between factors of variance 1: a correlation
         equal = row.free > 0 and numbers.count(row.free) > 1
-        if (equal or _fixed(row)) and not own:
+        if (equal or fixed(row)) and not own:
             marks = row.op == "=~" and not equal and row.lhs not in standard | anchored
             if not marks:
                 return row
             anchored.add(row.lhs)  # one value gives the factor its unit
     return None
-
-
-def _fixed(row: Parameter) -> bool:
-    return not row.free and not row.exogenous and bool(row.value)
-
-
-def _is_variance(row: Parameter, model: Model) -> bool:
-    return row.op == "~~" and row.lhs == row.rhs and row.lhs in model.latent

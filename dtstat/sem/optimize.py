@@ -1,12 +1,9 @@
-"""Minimising the objective of a model: Fisher scoring, then BFGS from its information.
+"""Minimizing the objective of a model, from starting values to checks of the solution.
 
-A step is s = −H g with H = I(θ)⁻¹, halved until the objective falls. Scoring comes close from
-anywhere but, for a model that does not fit perfectly, ends slowly; so after a few steps H is
-updated by BFGS. The decrement gᵀ H g is free of scale: one tolerance serves all data.
-
-Starting values for the free parameters of a model, and the search from them.
-
-Checks on a solution: convergence, identification, and what is improper about it.
+The search is Fisher scoring, then BFGS from its information: a step is s = −H g with H = I(θ)⁻¹,
+halved until the objective falls. Scoring comes close from anywhere but, for a model that does not
+fit perfectly, ends slowly; so after a few steps H is updated by BFGS. The decrement gᵀ H g is free
+of scale: one tolerance serves all data.
 """
 
 from __future__ import annotations
@@ -30,25 +27,13 @@ _DECREMENT = 1e-13  # half of it is the expected further fall of the objective
 _SCORING_STEPS = 4
 _STEPS = 500
 _HALVINGS = 30
+_UNKNOWN = 1e-9  # eigenvalue of the scaled information below which a direction is not identified
+_ROUNDING = 1e-6  # share of an item's variance, or of a correlation, that the search leaves open
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where the search ended.
-
-    Attributes
-    ----------
-    theta
-        (q,) parameter values.
-    value
-        Objective there.
-    iterations
-        Steps taken.
-    converged
-        Whether the decrement fell below its tolerance.
-    tried
-        What was tried, in words.
-    """
+    """Where the search ended: parameter values, objective, steps, and what was tried, in words."""
 
     theta: FloatArray
     value: float
@@ -57,58 +42,67 @@ class Minimum:
     tried: tuple[str, ...]
 
 
-def minimise(objective: Objective, information: Information, starts: list[FloatArray]) -> Minimum:
+def search(
+    objective: Objective, information: Information, model: Model, S: FloatArray, mean: FloatArray
+) -> tuple[Minimum, tuple[str, ...]]:
+    """Minimize from the starting values the user gave, and without them if that leads nowhere.
+
+    Returns the minimum, and a note if the user's values had to be dropped. Raises EstimationError,
+    which says what was tried, if no search ends at a minimum.
+    """
+    found = minimize(objective, information, starting_values(model, S, mean))
+    notes: tuple[str, ...] = ()
+    given = [row.name for row in model.parameters if row.free and row.value is not None]
+    if not found.converged and given:
+        rows = tuple(replace(row, value=None) if row.free else row for row in model.parameters)
+        starts = starting_values(replace(model, parameters=rows), S, mean)
+        found = minimize(objective, information, starts)
+        notes = (
+            "The search did not converge from the values given with start() for "
+            f"{', '.join(repr(name) for name in given)}, so they were dropped and the default "
+            "ones taken. Leave them out, or give others.",
+        )
+    if not found.converged:
+        raise EstimationError(
+            f"The model did not converge. Tried: {'; '.join(found.tried)}. Check that each factor "
+            "has items that correlate, give starting values with start(), or simplify the model."
+        )
+    for note in notes:
+        warn(note, EstimationWarning, stacklevel=2)
+    return found, notes
+
+
+def minimize(objective: Objective, information: Information, starts: list[FloatArray]) -> Minimum:
     """Try each start by scoring, then by L-BFGS and scoring, until a search converges.
 
     If none does, the lowest point any of them reached is returned.
     """
     tried: list[str] = []
-    best: Minimum | None = None
+    best = Minimum(starts[0], np.inf, 0, False, ())
     for k, start in enumerate(starts, start=1):
         for polish in (False, True):
-            label = f"start {k}" + (", L-BFGS, then scoring" if polish else ", Fisher scoring")
-            tried.append(label)
-            found = _from(objective, information, start, polish)
-            if found is not None and (best is None or found.value < best.value - 1e-10):
-                best = found
-            if found is not None and found.converged:
+            tried.append(
+                f"start {k}" + (", L-BFGS, then scoring" if polish else ", Fisher scoring")
+            )
+            try:
+                objective(start)
+            except _IMPOSSIBLE:
+                continue
+            theta = _run_lbfgs(objective, start) if polish else start
+            found = _run_scoring(objective, information, theta)
+            if found.converged:
                 return replace(found, tried=tuple(tried))
-    if best is None:
-        return Minimum(starts[0], np.inf, 0, False, tuple(tried))
+            if found.value < best.value - 1e-10:
+                best = found
     return replace(best, tried=tuple(tried))
 
 
-def _from(
-    objective: Objective, information: Information, start: FloatArray, polish: bool
-) -> Minimum | None:
-    try:
-        objective(start)
-    except _IMPOSSIBLE:
-        return None
-    theta = _lbfgs(objective, start) if polish else start
-    return _score(objective, information, theta)
-
-
-def _lbfgs(objective: Objective, start: FloatArray) -> FloatArray:
-    from scipy.optimize import minimize
-
-    def safe(theta: FloatArray) -> tuple[float, FloatArray]:
-        try:
-            return objective(theta)
-        except _IMPOSSIBLE:
-            return 1e10, np.zeros_like(theta)
-
-    result = minimize(safe, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000})
-    solution: FloatArray = np.asarray(result.x)
-    return solution
-
-
-def _score(objective: Objective, information: Information, theta: FloatArray) -> Minimum:
+def _run_scoring(objective: Objective, information: Information, theta: FloatArray) -> Minimum:
     value, g = objective(theta)
     H = np.empty((len(theta), len(theta)))
     for iteration in range(1, _STEPS + 1):
         if iteration <= _SCORING_STEPS:
-            H = _inverse(information(theta))
+            H = _invert(information(theta))
         step = -H @ g
         decrement = -float(g @ step)
         if decrement < _DECREMENT:
@@ -118,21 +112,9 @@ def _score(objective: Objective, information: Information, theta: FloatArray) ->
             # no further fall is possible at working precision
             return Minimum(theta, value, iteration, decrement < 1e-9, ())
         if iteration >= _SCORING_STEPS:
-            H = _bfgs(H, moved[0] - theta, moved[2] - g)
+            H = _update_inverse(H, moved[0] - theta, moved[2] - g)
         theta, value, g = moved
     return Minimum(theta, value, _STEPS, False, ())
-
-
-def _bfgs(H: FloatArray, s: FloatArray, y: FloatArray) -> FloatArray:
-    """Update an inverse Hessian so that it maps the change of the gradient to the step."""
-    curvature = float(s @ y)
-    if curvature <= 1e-14 * float(np.abs(s) @ np.abs(y)):  # free of scale, as the lengths are not
-        return H
-    Hy = H @ y
-    outer = np.outer(s, Hy)
-    factor = (1.0 + float(y @ Hy) / curvature) / curvature
-    updated: FloatArray = H + factor * np.outer(s, s) - (outer + outer.T) / curvature
-    return updated
 
 
 def _line_search(
@@ -151,7 +133,19 @@ def _line_search(
     return None
 
 
-def _inverse(information: FloatArray) -> FloatArray:
+def _update_inverse(H: FloatArray, s: FloatArray, y: FloatArray) -> FloatArray:
+    """BFGS update of an inverse Hessian, so that it maps the change of the gradient to the step."""
+    curvature = float(s @ y)
+    if curvature <= 1e-14 * float(np.abs(s) @ np.abs(y)):  # free of scale, as the lengths are not
+        return H
+    Hy = H @ y
+    outer = np.outer(s, Hy)
+    factor = (1.0 + float(y @ Hy) / curvature) / curvature
+    updated: FloatArray = H + factor * np.outer(s, s) - (outer + outer.T) / curvature
+    return updated
+
+
+def _invert(information: FloatArray) -> FloatArray:
     """I⁻¹, zero along directions the information knows nothing of."""
     known = np.diag(information)
     scale = np.sqrt(np.where(known > 0, known, 1.0))
@@ -168,33 +162,17 @@ def _inverse(information: FloatArray) -> FloatArray:
         return pseudo
 
 
-def search(
-    objective: Objective, information: Information, model: Model, S: FloatArray, mean: FloatArray
-) -> tuple[Minimum, tuple[str, ...]]:
-    """Minimise from the starting values the user gave, and without them if that leads nowhere.
+def _run_lbfgs(objective: Objective, start: FloatArray) -> FloatArray:
+    from scipy.optimize import minimize as scipy_minimize
 
-    Returns
-    -------
-    tuple
-        The minimum, and a note if the user's values had to be dropped.
-    """
-    found = minimise(objective, information, starting_values(model, S, mean))
-    given = [row.name for row in model.parameters if row.free and row.value is not None]
-    if found.converged or not given:
-        require_converged(found)
-        return found, ()
-    rows = tuple(replace(row, value=None) if row.free else row for row in model.parameters)
-    again = minimise(
-        objective, information, starting_values(replace(model, parameters=rows), S, mean)
-    )
-    require_converged(again)
-    note = (
-        "The search did not converge from the values given with start() for "
-        f"{', '.join(repr(name) for name in given)}, so they were dropped and the default ones "
-        "taken. Leave them out, or give others."
-    )
-    warn(note, EstimationWarning, stacklevel=2)
-    return again, (note,)
+    def safe(theta: FloatArray) -> tuple[float, FloatArray]:
+        try:
+            return objective(theta)
+        except _IMPOSSIBLE:
+            return 1e10, np.zeros_like(theta)
+
+    result = scipy_minimize(safe, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000})
+    return np.asarray(result.x)
 
 
 def starting_values(model: Model, S: FloatArray, mean: FloatArray) -> list[FloatArray]:
@@ -204,16 +182,15 @@ def starting_values(model: Model, S: FloatArray, mean: FloatArray) -> list[Float
     of its first item and loadings in proportion to the covariances with that item; the second is
     a factor of small variance with loadings ±1.
     """
-    return [_values(model, S, mean, informed) for informed in (True, False)]
-
-
-def _values(model: Model, S: FloatArray, mean: FloatArray, informed: bool) -> FloatArray:
-    guess = _Guess(model, S, mean, informed)
-    theta = np.zeros(model.n_free)
-    for row in reversed(model.parameters):  # of equal parameters the first one counts
-        if row.free:
-            theta[row.free - 1] = guess.of(row) if row.value is None else row.value
-    return theta
+    starts = []
+    for informed in (True, False):
+        guess = _Guess(model, S, mean, informed)
+        theta = np.zeros(model.n_free)
+        for row in reversed(model.parameters):  # of equal parameters the first one counts
+            if row.free:
+                theta[row.free - 1] = guess.value(row) if row.value is None else row.value
+        starts.append(theta)
+    return starts
 
 
 class _Guess:
@@ -224,19 +201,19 @@ class _Guess:
         self.position = {name: k for k, name in enumerate(model.observed)}
         self.marker: dict[str, str] = {}
         self.variance: dict[str, float] = {}
-        self.turned: set[str] = set()  # factors that point away from their marker
+        self.reversed: set[str] = set()  # factors that point away from their marker
         for row in model.parameters:
             if row.op == "=~":
                 if row.lhs not in self.marker and (row.value or 0.0) < 0:
-                    self.turned.add(row.lhs)
+                    self.reversed.add(row.lhs)
                 self.marker.setdefault(row.lhs, row.rhs)
             if row.op == "~~" and row.lhs == row.rhs and not row.free:
                 self.variance[row.lhs] = row.value or 0.0
 
-    def of(self, row: Parameter) -> float:
+    def value(self, row: Parameter) -> float:
         if row.op == "=~":
             i, j = self._observed(row.lhs), self._observed(row.rhs)
-            sign = -1.0 if row.lhs in self.turned else 1.0
+            sign = -1.0 if row.lhs in self.reversed else 1.0
             return sign * _loading(self.S, i, j, self._variance(row.lhs), self.informed)
         if row.op == "~1":
             known = row.lhs in self.position
@@ -269,19 +246,6 @@ def _loading(S: FloatArray, i: int, j: int, variance: float, informed: bool) -> 
     own = np.sqrt(0.5 * S[i, i] / variance)
     largest = np.sqrt(0.9 * S[j, j] / variance)
     return float(np.clip(S[i, j] / (own * variance), -largest, largest))
-
-
-_UNKNOWN = 1e-9  # eigenvalue of the scaled information below which a direction is not identified
-_ROUNDING = 1e-6  # share of an item's variance, or of a correlation, that the search leaves open
-
-
-def require_converged(found: Minimum) -> None:
-    """Refuse a search that did not end at a minimum, and say what was tried."""
-    if not found.converged:
-        raise EstimationError(
-            f"The model did not converge. Tried: {'; '.join(found.tried)}. Check that each factor "
-            "has items that correlate, give starting values with start(), or simplify the model."
-        )
 
 
 def check_identified(information: FloatArray, model: Model) -> None:

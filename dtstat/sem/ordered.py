@@ -1,6 +1,6 @@
 """Diagonally weighted least squares for ordered items (dwls; "WLSMV" elsewhere).
 
-The variables behind the items have variance 1 (delta parameterisation): thresholds are saturated
+The variables behind the items have variance 1 (delta parameterization): thresholds are saturated
 and residual variances follow from the loadings, so the model is fitted to the correlations s
 alone. With weights W = diag(Γ)⁻¹, Γ the asymptotic covariance of √n s, and Δ = ∂σ/∂θ,
 
@@ -32,50 +32,30 @@ from dtstat.sem.ordinal_moments import OrdinalMoments, diagonal_weights, ordinal
 from dtstat.sem.robust import corrected_for_categories
 
 
-@dataclass(frozen=True)
-class _Statistics:
-    """The second moments that are fitted: where they sit in Σ, values, weights, covariance."""
-
-    rows: IntArray
-    columns: IntArray
-    s: FloatArray
-    weights: FloatArray
-    gamma: FloatArray
-    n: int  # rows less one, as is usual for least squares
-
-    def implied(self, Sigma: FloatArray) -> FloatArray:
-        values: FloatArray = Sigma[self.rows, self.columns]
-        return values
-
-
 def fit_ordered(model: Model, items: ItemData, n_given: int) -> SEMEstimate:
     """Fit a model to ordered (and continuous) items by dwls with robust tests and errors.
 
-    Parameters
-    ----------
-    model
-        The model; its observed variables must be items of ``items``.
-    items
-        Complete rows; binary and ordinal items are taken as ordered.
-    n_given
-        Rows before any were dropped.
+    ``items`` holds complete rows, in which binary and ordinal items are taken as ordered;
+    ``n_given`` counts the rows before any were dropped.
     """
     items = items.select(model.observed)
     moments = ordinal_moments(items.values, items.kinds, items.names)
-    _check_places(model, moments)
+    _check_predictors(model, moments)
     _check_written(model, moments)
     core = _without_residual_variances(model, moments)
-    gamma = _gamma(items, moments)
+    gamma = moments.gamma
+    if moments.continuous.any():
+        gamma = ordinal_moments(items.values, items.kinds, items.names, "observed").gamma
     stats = _statistics(moments, gamma)
+    df = len(stats.s) - core.n_free
+    if df < 0:
+        raise EstimationError(
+            f"The model is not identified: it has {core.n_free} free parameters for "
+            f"{len(stats.s)} correlations. Fix or equate parameters, or use more items."
+        )
     layout = Layout(core)
-    df = _degrees_of_freedom(core, stats)
-    found, dropped = _search(layout, stats, core, moments)
+    found, dropped = _search(layout, stats, moments)
     influence, test = _inference(layout, found.theta, stats, df)
-    baseline = _scaled_shifted(
-        stats.n * float(np.sum((stats.weights * stats.s**2)[stats.rows != stats.columns])),
-        _independence_product(stats),
-        int((stats.rows != stats.columns).sum()),
-    )
     Sigma = layout.implied(found.theta).Sigma.copy()
     complete, theta = _with_thresholds(core, layout, found.theta, moments, Sigma)
     full = _covariance(layout, found.theta, influence, moments, gamma)
@@ -89,14 +69,14 @@ def fit_ordered(model: Model, items: ItemData, n_given: int) -> SEMEstimate:
         )
     return SEMEstimate(
         complete, "dwls", theta, full, Sigma, moments.means, moments.covariances, moments.means,
-        moments.n_obs, n_given, 1, None, None, test, baseline, True, "expected",
+        moments.n_obs, n_given, 1, None, None, test, _baseline(stats), True, "expected",
         found.iterations, found.converged, found.tried,
         (*dropped, *review_solution(Layout(complete), theta)), None,
         *(corrected or (None, None)),
     )  # fmt: skip
 
 
-def _check_places(model: Model, moments: OrdinalMoments) -> None:
+def _check_predictors(model: Model, moments: OrdinalMoments) -> None:
     given = next((row.lhs for row in model.parameters if row.exogenous), None)
     if given is not None:
         raise InputError(
@@ -158,18 +138,22 @@ def _without_residual_variances(model: Model, moments: OrdinalMoments) -> Model:
     )
 
 
-def _gamma(items: ItemData, moments: OrdinalMoments) -> FloatArray:
-    """Γ for standard errors and tests, which holds for continuous items of any distribution."""
-    if not moments.continuous.any():
-        return moments.gamma
-    return ordinal_moments(items.values, items.kinds, items.names, "observed").gamma
+@dataclass(frozen=True)
+class _Statistics:
+    """The second moments that are fitted: where they sit in Σ, values, weights, covariance."""
+
+    rows: IntArray
+    columns: IntArray
+    s: FloatArray
+    weights: FloatArray
+    gamma: FloatArray
+    n: int  # rows less one, as is usual for least squares
 
 
 def _statistics(moments: OrdinalMoments, gamma: FloatArray) -> _Statistics:
     """Second moments in the order of ``OrdinalMoments.statistics``: variances, then the rest."""
-    p = len(moments.names)
     own = np.flatnonzero(moments.continuous)
-    columns, rows = np.triu_indices(p, 1)  # below the diagonal, column by column
+    columns, rows = np.triu_indices(len(moments.names), 1)  # below the diagonal, column by column
     count = len(own) + len(rows)
     return _Statistics(
         np.concatenate([own, rows]),
@@ -188,11 +172,16 @@ def _delta(layout: Layout, theta: FloatArray, stats: _Statistics) -> FloatArray:
     return layout.collect(U[i] * V[j] + V[i] * U[j])
 
 
+def _residual(layout: Layout, theta: FloatArray, stats: _Statistics) -> FloatArray:
+    residual: FloatArray = stats.s - layout.implied(theta).Sigma[stats.rows, stats.columns]
+    return residual
+
+
 def _search(
-    layout: Layout, stats: _Statistics, model: Model, moments: OrdinalMoments
+    layout: Layout, stats: _Statistics, moments: OrdinalMoments
 ) -> tuple[Minimum, tuple[str, ...]]:
     def objective(theta: FloatArray) -> tuple[float, FloatArray]:
-        residual = stats.s - stats.implied(layout.implied(theta).Sigma)
+        residual = _residual(layout, theta, stats)
         weighted = stats.weights * residual
         gradient: FloatArray = -_delta(layout, theta, stats).T @ weighted
         return 0.5 * float(residual @ weighted), gradient
@@ -202,18 +191,8 @@ def _search(
         product: FloatArray = D.T @ (stats.weights[:, None] * D)
         return product
 
-    nothing = np.zeros(len(moments.names))
-    return search(objective, information, model, moments.covariances, nothing)
-
-
-def _degrees_of_freedom(model: Model, stats: _Statistics) -> int:
-    df = len(stats.s) - model.n_free
-    if df < 0:
-        raise EstimationError(
-            f"The model is not identified: it has {model.n_free} free parameters for "
-            f"{len(stats.s)} correlations. Fix or equate parameters, or use more items."
-        )
-    return df
+    no_means = np.zeros(len(moments.names))
+    return search(objective, information, layout.model, moments.covariances, no_means)
 
 
 def _inference(
@@ -224,17 +203,19 @@ def _inference(
     check_identified(D.T @ WD, layout.model)
     E = np.linalg.inv(D.T @ WD)
     influence = WD @ E  # (statistics, q)
-    residual = stats.s - stats.implied(layout.implied(theta).Sigma)
+    residual = _residual(layout, theta, stats)
     chisq = stats.n * float(residual @ (stats.weights * residual))
     # U Γ with U = W − W Δ E Δᵀ W
     product = stats.weights[:, None] * stats.gamma - WD @ (influence.T @ stats.gamma)
     return influence, _scaled_shifted(chisq, product, df)
 
 
-def _independence_product(stats: _Statistics) -> FloatArray:
+def _baseline(stats: _Statistics) -> Test:
+    """Test of independent items: all covariances are 0, and U = W."""
     off = stats.rows != stats.columns
-    product: FloatArray = stats.weights[off][:, None] * stats.gamma[np.ix_(off, off)]
-    return product
+    chisq = stats.n * float(np.sum((stats.weights * stats.s**2)[off]))
+    product = stats.weights[off][:, None] * stats.gamma[np.ix_(off, off)]
+    return _scaled_shifted(chisq, product, int(off.sum()))
 
 
 def _scaled_shifted(chisq: float, product: FloatArray, df: int) -> Test:

@@ -19,16 +19,15 @@ This is the order of lavaan, which however stores the negative of a mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.checks import choice
 from dtstat.core.errors import InputError
-from dtstat.core.parallel import Jobs, Progress
 from dtstat.dependence.bivariate_normal import RHO_MAX
 from dtstat.dependence.ordinal_scores import (
     Derivative,
@@ -89,7 +88,14 @@ class OrdinalMoments:
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the statistics in lavaan's syntax: "a|t1", "z~1", "z~~z", "a~~b"."""
-        return tuple(_labels(self))
+        items = list(zip(self.names, self.continuous, self.thresholds, strict=True))
+        first = [
+            [f"{name}~1"] if z else [f"{name}|t{c + 1}" for c in range(tau.size)]
+            for name, z, tau in items
+        ]
+        variances = [f"{name}~~{name}" for name, z, _ in items if z]
+        pairs = [f"{a}~~{b}" for a, b in combinations(self.names, 2)]
+        return tuple([*chain.from_iterable(first), *variances, *pairs])
 
 
 def ordinal_moments(
@@ -97,8 +103,6 @@ def ordinal_moments(
     kinds: Sequence[Kind] | None = None,
     names: Sequence[str] | None = None,
     derivative: Derivative = "product",
-    n_jobs: Jobs = None,
-    progress: Progress = None,
 ) -> OrdinalMoments:
     """Two-step moments of ordinal, binary and continuous items, and their covariance.
 
@@ -122,8 +126,6 @@ def ordinal_moments(
         How A is estimated. "product": by products of scores, which is what lavaan does and right
         when the variables behind the items are normal. "observed": by the derivatives themselves,
         right also when they are not (for continuous items it gives the distribution-free Γ).
-    n_jobs, progress
-        As in :func:`dtstat.dependence.polychoric.latent_correlation_matrix`.
 
     Returns
     -------
@@ -144,24 +146,30 @@ def ordinal_moments(
     >>> bool(np.allclose(moments.statistics, 0))
     True
     """
-    labels = tuple(names) if names is not None else _default_names(values)
-    kinds = list(kinds) if kinds is not None else ["ordinal"] * len(labels)
+    if names is None:
+        names = [f"x{j + 1}" for j in range(values.shape[-1])]
+    kinds = list(kinds) if kinds is not None else ["ordinal"] * len(names)
     continuous = np.array([kind == "continuous" for kind in kinds], dtype=np.bool_)
     choice("derivative", derivative, ("product", "observed"))
-    _check_items(values, continuous, labels)
-    R = latent_correlation_matrix(values, kinds, n_jobs, progress)
-    _check_correlations(R, labels)
+    _check_items(values, continuous, names)
+    R = latent_correlation_matrix(values, kinds)
+    _check_correlations(R, names)
     margins = [
         continuous_margin(column, derivative) if z else ordinal_margin(column)
         for column, z in zip(values.T, continuous, strict=True)
     ]
-    return _assemble(margins, R, row_influences(margins, R, derivative), continuous, labels)
+    tau = tuple(m.thresholds for m in margins)
+    means, sd = np.array([m.mean for m in margins]), np.array([m.sd for m in margins])
+    s = stack_statistics(tau, means, R * sd * sd[:, None], continuous)
+    F = row_influences(margins, R, derivative)
+    gamma = F.T @ F / len(F)
+    return OrdinalMoments(len(F), tuple(names), continuous, tau, means, sd**2, R, s, gamma)
 
 
 def diagonal_weights(moments: OrdinalMoments) -> FloatArray:
     """Weights 1 / diag Γ of diagonally weighted least squares, shape (q,).
 
-    DWLS minimises Σ w_k (s_k - σ_k)² over the models' moments σ (Muthén, du Toit & Spisic, 1997).
+    DWLS minimizes Σ w_k (s_k - σ_k)² over the models' moments σ (Muthén, du Toit & Spisic, 1997).
     """
     return 1.0 / np.diag(moments.gamma)
 
@@ -174,16 +182,7 @@ def stack_statistics(
 ) -> FloatArray:
     """Moments of a sample or a model as one vector, in the order of the module's documentation.
 
-    Parameters
-    ----------
-    thresholds
-        One array for each item; those of continuous items are not used.
-    means
-        Shape (p,); those of ordinal items are not used.
-    covariances
-        Shape (p, p); only the part below the diagonal and the variances of continuous items count.
-    continuous
-        Which items are continuous, shape (p,).
+    Thresholds of continuous items, and means (p,) and variances of ordinal ones, are not used.
     """
     first = [means[j : j + 1] if z else thresholds[j] for j, z in enumerate(continuous)]
     above = np.triu_indices(len(continuous), 1)  # its rows are the columns below the diagonal
@@ -207,38 +206,8 @@ def row_influences(margins: Sequence[Margin], R: FloatArray, derivative: Derivat
     return np.hstack([*locations, *variances, pairs])
 
 
-def _default_names(values: FloatArray) -> tuple[str, ...]:
-    """x1, x2, ... for the columns of a matrix."""
-    return tuple(f"x{j + 1}" for j in range(values.shape[-1]))
-
-
-def _labels(moments: OrdinalMoments) -> Iterator[str]:
-    """Label of each statistic, in their order."""
-    for name, z, tau in zip(moments.names, moments.continuous, moments.thresholds, strict=True):
-        yield from [f"{name}~1"] if z else [f"{name}|t{c + 1}" for c in range(tau.size)]
-    for name, z in zip(moments.names, moments.continuous, strict=True):
-        if z:
-            yield f"{name}~~{name}"
-    yield from (f"{a}~~{b}" for a, b in combinations(moments.names, 2))
-
-
-def _assemble(
-    margins: list[Margin],
-    R: FloatArray,
-    F: FloatArray,
-    continuous: BoolArray,
-    names: tuple[str, ...],
-) -> OrdinalMoments:
-    """Stack the moments and multiply the influences of the rows on them."""
-    tau = tuple(m.thresholds for m in margins)
-    means, sd = np.array([m.mean for m in margins]), np.array([m.sd for m in margins])
-    s = stack_statistics(tau, means, R * sd * sd[:, None], continuous)
-    gamma = F.T @ F / len(F)
-    return OrdinalMoments(len(F), names, continuous, tau, means, sd**2, R, s, gamma)
-
-
-def _check_items(values: FloatArray, continuous: BoolArray, names: tuple[str, ...]) -> None:
-    """Refuse a matrix that does not match its description, gaps, and items without use."""
+def _check_items(values: FloatArray, continuous: BoolArray, names: Sequence[str]) -> None:
+    """Refuse a matrix that does not match its description, gaps, and useless items."""
     if values.ndim != 2 or values.shape[1] != len(continuous) or len(continuous) != len(names):
         raise InputError(
             f"`values` must be a matrix with one column for each kind and name; got shape "
@@ -274,7 +243,7 @@ def _check_spread(column: FloatArray, continuous: bool, name: str) -> None:
         )
 
 
-def _check_correlations(R: FloatArray, names: tuple[str, ...]) -> None:
+def _check_correlations(R: FloatArray, names: Sequence[str]) -> None:
     """Refuse a pair whose correlation has run to the end of its range."""
     for i, j in combinations(range(len(names)), 2):
         if abs(R[i, j]) >= _PERFECT:

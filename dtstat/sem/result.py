@@ -10,22 +10,20 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core import checks
-from dtstat.core.canvas import draw
+from dtstat.core.canvas import Drawer, draw
 from dtstat.core.errors import InputError
 from dtstat.core.fit_indices import Test
-from dtstat.core.loading_table import FactorTable, factor_table
+from dtstat.core.loading_table import FactorTable, factor_table, table_order
+from dtstat.core.pictures import draw_diagram, draw_loadings, residual_map
 from dtstat.core.saved import register, save
 from dtstat.core.tables import Summary
 from dtstat.data.items import rows_to_score, with_scores
-from dtstat.sem import frames
+from dtstat.sem import solution
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.fit_measures import fit_measures
-from dtstat.sem.frames import CFA_KINDS
 from dtstat.sem.model import Model, Parameter
-from dtstat.sem.normal import Sample
-from dtstat.sem.rows import Pattern
+from dtstat.sem.rows import Pattern, Sample
 from dtstat.sem.scores import factor_scores, reliability, score_reliability
-from dtstat.sem.solution import modification_indices
 from dtstat.sem.summary import headline, headline_text, model_summary, test_name
 from dtstat.structure.structure import Structure
 
@@ -112,17 +110,17 @@ class CFAFit:
         """One row per parameter, fixed ones included (se 0).
 
         Columns: lhs, op, rhs, label, est, se, z, pvalue, ci.lower, ci.upper (95 %), std.lv
-        (latent variables standardised), std.all (all variables standardised).
+        (latent variables standardized), std.all (all variables standardized).
         """
-        return frames.parameter_frame(self.estimate)
+        return solution.parameter_frame(self.estimate)
 
     @property
     def standardized(self) -> pd.DataFrame:
-        """Fully standardised solution with its own standard errors (delta method).
+        """Fully standardized solution with its own standard errors (delta method).
 
         Columns: lhs, op, rhs, est.std, se, z, pvalue, ci.lower, ci.upper.
         """
-        return frames.standardized_frame(self.estimate)
+        return solution.standardized_frame(self.estimate)
 
     @property
     def fit_measures(self) -> dict[str, float]:
@@ -131,35 +129,37 @@ class CFAFit:
 
     @property
     def loadings(self) -> pd.DataFrame:
-        """Items by factors: standardised loadings, 0 where the model has none."""
-        return frames.loading_frame(self.estimate)
+        """Items by factors: standardized loadings, 0 where the model has none."""
+        return solution.loading_frame(self.estimate)
 
     @property
     def factor_correlations(self) -> pd.DataFrame:
         """Factors by factors: correlations of the factors themselves, not of scores."""
-        return frames.factor_correlation_frame(self.estimate)
+        return solution.factor_correlation_frame(self.estimate)
 
     @property
     def uniquenesses(self) -> pd.Series[float]:
         """Share of each item's variance that the factors do not explain."""
-        shares = frames.residual_shares(self.estimate)
+        shares = solution.residual_shares(self.estimate)
         return shares.loc[list(self.loadings.index)].rename("uniqueness")
 
     @property
     def r_squared(self) -> pd.Series[float]:
         """Explained share of the variance of every variable that the model explains."""
-        shares = frames.residual_shares(self.estimate)
-        return (1 - shares.loc[list(frames.explained(self.estimate.model))]).rename("r_squared")
+        shares = solution.residual_shares(self.estimate)
+        return (1 - shares.loc[list(solution.explained_variables(self.estimate.model))]).rename(
+            "r_squared"
+        )
 
     @property
     def implied_covariance(self) -> pd.DataFrame:
         """Items by items: the covariances that the model implies."""
-        return frames.square_frame(self.estimate.Sigma.copy(), self.item_names)
+        return solution.square_frame(self.estimate.Sigma.copy(), self.item_names)
 
     @property
     def structure(self) -> Structure:
         """Which items measure which factors, and which of them load negatively."""
-        return frames.measurement_structure(self.estimate)
+        return solution.measurement_structure(self.estimate)
 
     def residuals(self, kind: Literal["cor", "raw"] = "cor") -> pd.DataFrame:
         """Show what the model leaves unexplained: observed less implied.
@@ -172,8 +172,8 @@ class CFAFit:
         checks.choice("kind", kind, ("cor", "raw"))
         S, Sigma = self.estimate.S, self.estimate.Sigma
         if kind == "cor":
-            S, Sigma = frames.correlation(S), frames.correlation(Sigma)
-        return frames.square_frame(S - Sigma, self.item_names)
+            S, Sigma = solution.correlation(S), solution.correlation(Sigma)
+        return solution.square_frame(S - Sigma, self.item_names)
 
     def modification_indices(self, sort: bool = True, minimum: float = 0.0) -> pd.DataFrame:
         """How much chi-square would fall if a parameter were added.
@@ -188,7 +188,7 @@ class CFAFit:
         Returns
         -------
         DataFrame
-            lhs, op, rhs, mi, epc (expected change of the value), sepc.lv, sepc.all (standardised).
+            lhs, op, rhs, mi, epc (expected change of the value), sepc.lv, sepc.all (standardized).
 
         Raises
         ------
@@ -202,18 +202,16 @@ class CFAFit:
             )
         sort = checks.flag("sort", sort, "True puts the largest first.")
         floor = checks.finite("minimum", minimum, "It is a value of chi-square, as 3.84.")
-        table = modification_indices(self.estimate)
+        table = solution.modification_indices(self.estimate)
         table = table[table["mi"] >= floor]
         if not sort:
+            model = self.estimate.model
+            names = ("=~", "~", "~~", *model.latent, *model.observed)
+            position = {name: k for k, name in enumerate(names)}
             table = table.sort_values(
-                ["op", "lhs", "rhs"], key=self._model_order, ignore_index=True
+                ["op", "lhs", "rhs"], key=lambda column: column.map(position), ignore_index=True
             )
         return table.reset_index(drop=True)
-
-    def _model_order(self, column: pd.Series[str]) -> pd.Series[int]:
-        model = self.estimate.model
-        names = ("=~", "~", "~~", *model.latent, *model.observed)
-        return column.map({name: k for k, name in enumerate(names)})
 
     def factor_scores(self, data: Any, method: str = "regression") -> pd.DataFrame:
         """Estimate everybody's position on every factor.
@@ -258,7 +256,7 @@ class CFAFit:
 
         Regressions and residual covariances are left out; what was written is in ``call.model``.
         """
-        return frames.measurement_text(self.estimate.model)
+        return solution.measurement_text(self.estimate.model)
 
     def summary(
         self,
@@ -275,7 +273,7 @@ class CFAFit:
         fit_measures
             Whether to show fit measures beyond the test of the model.
         standardized, ci
-            Whether to show standardised values, and 95 % confidence intervals.
+            Whether to show standardized values, and 95 % confidence intervals.
         rsquare, modindices
             Whether to add explained variances, and modification indices.
         """
@@ -339,7 +337,8 @@ class CFAFit:
                 "agfi": m.get("agfi", nan),
                 "AIC": m.get("aic", nan),
                 "BIC": m.get("bic", nan),
-                **{name: shown[name] for name in ("cfi", "chisq")},
+                "cfi": shown["cfi"],
+                "chisq": shown["chisq"],
                 "npar": int(m["npar"]),
                 "rmsea": shown["rmsea"],
                 "rmsea.conf.high": shown["rmsea.ci.upper"],
@@ -373,7 +372,7 @@ class CFAFit:
         options
             ``cutoff=0.0``: smaller loadings have no line, or no number.
         """
-        return draw(CFA_KINDS, self, kind, ax, options)
+        return draw(_PICTURES, self, kind, ax, options)
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
         """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
@@ -390,3 +389,19 @@ class CFAFit:
             f"CFAFit: {len(model.latent)} factor{plural}, {len(model.observed)} items, {rows}, "
             f"{self.call.estimator}; {headline_text(self.estimate)}"
         )
+
+
+def _draw_residuals(fit: CFAFit, ax: Any) -> Any:
+    """Draw residual correlations, items by factor."""
+    residuals, loadings = fit.residuals(), fit.loadings
+    rest = [name for name in residuals.index if name not in loadings.index]
+    by_factor = [*(str(loadings.index[i]) for i in table_order(loadings)), *rest]
+    support = (loadings != 0).reindex(by_factor, fill_value=False).to_numpy(dtype=bool)
+    return residual_map(residuals.loc[by_factor, by_factor], support, ax)
+
+
+_PICTURES: dict[str, Drawer] = {
+    "diagram": draw_diagram,
+    "loadings": draw_loadings,
+    "residuals": _draw_residuals,
+}

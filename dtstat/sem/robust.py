@@ -1,9 +1,10 @@
-"""Robust standard errors and the scaled test of MLR (Yuan & Bentler 2000, as Mplus computes it).
+"""Robust standard errors and tests.
 
-Tests that estimate the fit to complete continuous answers, for robust CFI, TLI and RMSEA.
+MLR: sandwich standard errors and the scaled test of Yuan & Bentler (2000), as Mplus computes it.
 
-A likelihood with gaps, or least squares on polychoric correlations, measures misfit on a scale of
-its own. These statistics measure it on that of complete normal data: the discrepancy
+Robust CFI, TLI and RMSEA: a likelihood with gaps, or least squares on polychoric correlations,
+measures misfit on a scale of its own. The corrected tests measure it on that of complete normal
+data, by the discrepancy
 
     X² = n (log|Σ| − log|S| + tr(Σ⁻¹S) − p + (m − μ)ᵀ Σ⁻¹ (m − μ))
 
@@ -19,24 +20,26 @@ import numpy as np
 
 from dtstat.core.arrays import FloatArray
 from dtstat.core.fit_indices import Test
+from dtstat.sem.gaps import saturated_hessian
 from dtstat.sem.matrices import Layout, inverse
 from dtstat.sem.normal import (
-    Given,
-    Sample,
+    Covariates,
     case_scores,
-    complete_sample,
     expected_information,
     independence_layout,
-    independence_moments,
     observed_information,
     parameters_of,
     saturated_layout,
 )
-from dtstat.sem.rows import saturated_pieces
+from dtstat.sem.rows import Sample, complete_sample, independence_moments
+
+# The saturated information has p (p + 3) / 2 rows; with more items inverting it takes longer than
+# the fit.
+MOST_ITEMS = 60
 
 
 def sandwich(information: FloatArray, scores: FloatArray) -> FloatArray:
-    """A⁻¹ B A⁻¹ / n with A the observed information a row, B the mean square of the scores."""
+    """A⁻¹ B A⁻¹ / n with A the observed information per row, B the mean square of the scores."""
     n = len(scores)
     bread = np.linalg.inv(information)
     covariance: FloatArray = bread @ (scores.T @ scores / n) @ bread / n
@@ -48,9 +51,7 @@ def score_trace(X: FloatArray, sample: Sample, layout: Layout, theta: FloatArray
 
     Equals the number of parameters if the rows are normal and the model is right.
     """
-    A = observed_information(sample, layout, theta)
-    scores = case_scores(X, layout, theta, sample.means)
-    return float(np.trace(np.linalg.solve(A, scores.T @ scores / len(X))))
+    return _trace(observed_information(sample, layout, theta), X, sample, layout, theta)
 
 
 def saturated_score_trace(X: FloatArray, sample: Sample, S: FloatArray, m: FloatArray) -> float:
@@ -67,25 +68,27 @@ def saturated_score_trace(X: FloatArray, sample: Sample, S: FloatArray, m: Float
 
 
 def conditional_score_trace(
-    X: FloatArray, sample: Sample, names: tuple[str, ...], given: Given
+    X: FloatArray, sample: Sample, names: tuple[str, ...], covariates: Covariates
 ) -> float:
     """tr(B₁ A₁⁻¹) of the saturated model, given the observed predictors (if any).
 
     For complete rows its observed information is, at its own moments, the expected one.
     """
-    layout = saturated_layout(names, sample.means, given)
-    theta = parameters_of(layout, given.Sigma, given.mu)
+    layout = saturated_layout(names, sample.means, covariates)
+    theta = parameters_of(layout, covariates.Sigma, covariates.mu)
     if sample.complete:
         A = expected_information(sample, layout, theta)
     else:
-        A = saturated_pieces(sample.batches, given.Sigma, given.mu)[np.ix_(*2 * [layout.free > 0])]
+        free = layout.free > 0
+        A = saturated_hessian(sample.batches, covariates.Sigma, covariates.mu)[np.ix_(free, free)]
+    return _trace(A, X, sample, layout, theta)
+
+
+def _trace(
+    A: FloatArray, X: FloatArray, sample: Sample, layout: Layout, theta: FloatArray
+) -> float:
     scores = case_scores(X, layout, theta, sample.means)
     return float(np.trace(np.linalg.solve(A, scores.T @ scores / len(X))))
-
-
-# The saturated information has p (p + 3) / 2 rows; with more items inverting it takes longer than
-# the fit.
-MOST_ITEMS = 60
 
 
 def corrected_for_gaps(
@@ -99,42 +102,31 @@ def corrected_for_gaps(
 ) -> tuple[Test, Test]:
     """Test a model, and independent items, as if no answers were missing.
 
-    Parameters
-    ----------
-    sample, layout, theta
-        Rows with gaps, the model and its estimates.
-    S, mean
-        Moments of the saturated model.
-    df
-        Degrees of freedom of the model.
-    X
-        The rows themselves if Γ is to hold for answers that are not normal, else None.
+    ``theta`` and ``df`` belong to the model, ``S`` and ``mean`` to the saturated one; ``X`` are the
+    rows themselves if Γ is to hold for answers that are not normal, else None.
     """
     names = layout.model.observed
     saturated = saturated_layout(names, True)
     at = parameters_of(saturated, S, mean)
-    complete = complete_sample(S, mean, sample.n_obs)
-    Wc = expected_information(complete, saturated, at)
-    W = saturated_pieces(sample.batches, S, mean)
+    Wc = expected_information(complete_sample(S, mean, sample.n_obs), saturated, at)
+    W = saturated_hessian(sample.batches, S, mean)
     J = W
     if X is not None:
         scores = case_scores(X, saturated, at, True)
         J = scores.T @ scores / len(scores)
     half: FloatArray = np.asarray(np.linalg.solve(W, Wc), dtype=np.float64)
     whole = float(np.trace(half) if X is None else np.sum(np.linalg.solve(W, J) * half.T))
-    independent = independence_layout(names, True)
-    Sigma, mu = independence_moments(sample)
-    pairs = (
-        (layout, theta, df),
-        (independent, parameters_of(independent, Sigma, mu), len(names) * (len(names) - 1) // 2),
-    )
-    tests = []
-    for model, values, freedom in pairs:
+
+    def corrected(model: Layout, values: FloatArray, freedom: int) -> Test:
         implied = model.implied(values)
         chisq = sample.n_obs * discrepancy(S, mean, implied.Sigma, implied.mu)
         taken = _taken_up(_moment_derivatives(model, values), W, Wc, J, half)
-        tests.append(_scaled(chisq, freedom, whole - taken))
-    return tests[0], tests[1]
+        return _scaled(chisq, freedom, whole - taken)
+
+    independent = independence_layout(names, True)
+    variances = parameters_of(independent, *independence_moments(sample))
+    pairs = len(names) * (len(names) - 1) // 2
+    return corrected(layout, theta, df), corrected(independent, variances, pairs)
 
 
 def _taken_up(
@@ -154,17 +146,6 @@ def _moment_derivatives(layout: Layout, theta: FloatArray) -> FloatArray:
     i, j = np.tril_indices(len(implied.mu))
     U, V = implied.U, implied.V
     return layout.collect(np.vstack([U[i] * V[j] + V[i] * U[j], implied.dmu]))
-
-
-def discrepancy(S: FloatArray, mean: FloatArray, Sigma: FloatArray, mu: FloatArray) -> float:
-    """Maximum likelihood discrepancy of two normal distributions."""
-    W, logdet = inverse(Sigma)
-    d = mean - mu
-    return float(logdet - inverse(S)[1] + (W * S).sum() - len(S) + d @ W @ d)
-
-
-def _scaled(chisq: float, df: int, expected: float) -> Test:
-    return Test(chisq, df, expected / df) if df else Test(chisq, df)
 
 
 def corrected_for_categories(
@@ -202,8 +183,18 @@ def corrected_for_categories(
     WD = weights[:, None] * D
     P = np.eye(len(i)) - D @ np.linalg.solve(D.T @ WD, WD.T)
     own = float(np.sum((Wc @ P) * (P @ gamma)))
-    everything = len(i)
     return (
         _scaled(n * discrepancy(R, zero, Sigma, zero), df, own),
-        _scaled(n * discrepancy(R, zero, np.eye(len(R)), zero), everything, float(np.trace(gamma))),
+        _scaled(n * discrepancy(R, zero, np.eye(len(R)), zero), len(i), float(np.trace(gamma))),
     )
+
+
+def discrepancy(S: FloatArray, mean: FloatArray, Sigma: FloatArray, mu: FloatArray) -> float:
+    """Maximum likelihood discrepancy of two normal distributions."""
+    W, logdet = inverse(Sigma)
+    d = mean - mu
+    return float(logdet - inverse(S)[1] + (W * S).sum() - len(S) + d @ W @ d)
+
+
+def _scaled(chisq: float, df: int, expected: float) -> Test:
+    return Test(chisq, df, expected / df) if df else Test(chisq, df)

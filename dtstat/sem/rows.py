@@ -1,21 +1,15 @@
-"""The rows a model is fitted to, and whether maximum likelihood can work on them.
+"""From rows to the statistics that a normal likelihood needs.
 
-Sums over the patterns of missing answers, all patterns of one size at a time.
-
-With W = Σ⁻¹ and the items m that a pattern misses, the inverse of what it observes, with zeros for
-what it misses, is
-
-    W_p = W − B Bᵀ,   B = W[:, m] L⁻ᵀ,   L Lᵀ = W[m, m],   log|Σ_p| = log|Σ| + log|W[m, m]|,
-
-so a pattern costs the number of its gaps, not that of its items. A pattern's rows enter as roots:
-rows D with DᵀD = w (S + d dᵀ), w its share of the rows and d its mean less μ; E = D W_p.
+:func:`usable_rows` takes the rows of the items and refuses those that maximum likelihood cannot
+work on. A :class:`Sample` holds their sufficient statistics: mean and covariances of the rows of
+each pattern of missing answers, one pattern if nothing is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -24,11 +18,11 @@ from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import EstimationError, InputError
 from dtstat.data.items import ItemData
 from dtstat.data.screening import find_combinations
-from dtstat.sem.matrices import Implied, NotPositiveDefiniteError, inverse
 
 _PERFECT = 1e-10  # distance of a correlation from 1, or of an eigenvalue from 0, that is rounding
 _LARGEST = 1e60  # fourth moments of answers up to this size are numbers
 _MOST_NAMES = 6  # listed in a message
+_NO_MAXIMUM = "so the covariance matrix is singular and the likelihood has no maximum."
 
 
 def usable_rows(items: ItemData, gaps: bool) -> FloatArray:
@@ -59,7 +53,7 @@ def _check_size(X: FloatArray, names: Sequence[str]) -> None:
     if bad.size:
         raise InputError(
             f"item '{names[bad[0]]}' must have answers of moderate size; got {size[bad[0]]:g} at "
-            "most, whose variance cannot be computed with. Measure it in other units.",
+            "most, whose variance cannot be computed. Measure it in other units.",
             "data",
         )
 
@@ -96,37 +90,31 @@ def _check_correlations(X: FloatArray, names: Sequence[str]) -> None:
     i, j = np.nonzero(np.triu(np.abs(R) > 1 - _PERFECT, 1))
     if i.size:
         raise EstimationError(
-            f"Items '{names[i[0]]}' and '{names[j[0]]}' are perfectly correlated, so the "
-            "covariance matrix is singular and the likelihood has no maximum. Leave one of them "
-            "out."
+            f"Items '{names[i[0]]}' and '{names[j[0]]}' are perfectly correlated, {_NO_MAXIMUM} "
+            "Leave one of them out."
         )
-    if gaps or _clearly_regular(np.asarray(R, dtype=np.float64)):
+    if gaps or _is_clearly_regular(np.asarray(R, dtype=np.float64)):
         return
     values, vectors = np.linalg.eigh(R)
     if values[0] < _PERFECT:
-        involved = [names[int(k)] for k in np.flatnonzero(np.abs(vectors[:, 0]) > 0.1)]
-        listed = ", ".join(f"'{name}'" for name in involved[:_MOST_NAMES])
         for says, advice in find_combinations(X, names):
             raise EstimationError(
-                f"{says[0].upper()}{says[1:]}, so the covariance matrix is singular and the "
-                f"likelihood has no maximum. {advice[0].upper()}{advice[1:]}."
+                f"{says[0].upper()}{says[1:]}, {_NO_MAXIMUM} {advice[0].upper()}{advice[1:]}."
             )
+        involved = [names[int(k)] for k in np.flatnonzero(np.abs(vectors[:, 0]) > 0.1)]
+        listed = ", ".join(f"'{name}'" for name in involved[:_MOST_NAMES])
         raise EstimationError(
-            f"The answers to {listed} determine each other exactly (one is a sum of others), so "
-            "the covariance matrix is singular and the likelihood has no maximum. Leave one of "
-            "them out."
+            f"The answers to {listed} determine each other exactly (one is a sum of others), "
+            f"{_NO_MAXIMUM} Leave one of them out."
         )
 
 
-def _clearly_regular(R: FloatArray) -> bool:
+def _is_clearly_regular(R: FloatArray) -> bool:
     """Whether no item is close to a combination of those before it; cheaper than eigenvalues."""
     try:
         return bool(np.linalg.cholesky(R).diagonal().min() > 1e-3)
     except np.linalg.LinAlgError:
         return False
-
-
-_CHUNK = 2**16  # numbers held at a time for the products of a batch's parameters: a cache's worth
 
 
 @dataclass(frozen=True)
@@ -150,8 +138,87 @@ class Pattern:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """Sufficient statistics of the rows, one pattern if they are complete."""
+
+    patterns: tuple[Pattern, ...]
+    n_obs: int
+    n_items: int
+    means: bool
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether there is one pattern with all items."""
+        return len(self.patterns) == 1 and len(self.patterns[0].items) == self.n_items
+
+    @cached_property
+    def batches(self) -> tuple[Batch, ...]:
+        """The patterns, sorted by their number of gaps."""
+        by_gaps: dict[int, list[Pattern]] = {}
+        for pattern in self.patterns:
+            by_gaps.setdefault(self.n_items - len(pattern.items), []).append(pattern)
+        groups = (group for _, group in sorted(by_gaps.items()))
+        return tuple(_batch(group, self.n_obs, self.n_items) for group in groups)
+
+
+def complete_sample(S: FloatArray, mean: FloatArray | None, n: int) -> Sample:
+    """Sample given by its covariance matrix (divisor n) and, if means count, its means."""
+    p = len(S)
+    m = np.zeros(p) if mean is None else mean
+    return Sample((Pattern(np.arange(p), n, m, S),), n, p, mean is not None)
+
+
+def sample_from_rows(X: FloatArray) -> Sample:
+    """Sample of rows with gaps (NaN); rows without any value are left out."""
+    observed = ~np.isnan(X)
+    keep = observed.any(axis=1)
+    X, observed = X[keep], observed[keep]
+    marks, group = np.unique(observed, axis=0, return_inverse=True)
+    patterns = []
+    for k, mark in enumerate(marks):
+        rows = X[group.reshape(-1) == k][:, mark]
+        centered = rows - rows.mean(axis=0)
+        S = centered.T @ centered / len(rows)
+        patterns.append(Pattern(np.flatnonzero(mark), len(rows), rows.mean(axis=0), S))
+    return Sample(tuple(patterns), len(X), X.shape[1], True)
+
+
+def pairwise_moments(sample: Sample) -> tuple[FloatArray, FloatArray]:
+    """Covariances of the rows that pairs of items have in common, and means of all answers.
+
+    Divided by the common rows less one and, as all moments here, multiplied by (n − 1) / n; NaN
+    for a pair that fewer than two rows answer.
+    """
+    p, n = sample.n_items, sample.n_obs
+    count, total, cross = np.zeros((3, p, p))
+    center = sum((b.share @ b.mean for b in sample.batches), np.zeros(p))  # any will do
+    for pattern in sample.patterns:
+        block, d = np.ix_(pattern.items, pattern.items), pattern.mean - center[pattern.items]
+        count[block] += pattern.n
+        total[block] += pattern.n * d[:, None]  # of the row's item, over rows that answer both
+        cross[block] += pattern.n * (pattern.S + np.outer(d, d))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        S = (cross - total * total.T / count) / np.where(count > 1, count - 1, np.nan)
+    return S * (n - 1) / n, center + np.diag(total) / np.diag(count)
+
+
+def independence_moments(sample: Sample) -> tuple[FloatArray, FloatArray]:
+    """Variances and means that maximize the likelihood of independent items."""
+    count, total, square = np.zeros((3, sample.n_items))
+    for pattern in sample.patterns:
+        count[pattern.items] += pattern.n
+        total[pattern.items] += pattern.n * pattern.mean
+    mu = total / count
+    # Around the mean: of items far from zero, squares less a square keep no digits.
+    for pattern in sample.patterns:
+        o = pattern.items
+        square[o] += pattern.n * (np.diag(pattern.S) + (pattern.mean - mu[o]) ** 2)
+    return np.diag(square / count), mu
+
+
+@dataclass(frozen=True)
 class Batch:
-    """Patterns with the same number g of gaps.
+    """Patterns with the same number g of gaps, ready for the sums of :mod:`dtstat.sem.gaps`.
 
     Attributes
     ----------
@@ -178,26 +245,6 @@ class Batch:
         return Batch(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
-class Weighted(NamedTuple):
-    """What the patterns of a batch make of W: (k, p, g) B, (k,) log|W[m, m]|, (k, r + 1, p) D, E.
-
-    The first row of D and E belongs to the mean, the others to the roots.
-    """
-
-    B: FloatArray
-    logdet: FloatArray
-    D: FloatArray
-    E: FloatArray
-
-
-def batches(patterns: Sequence[Pattern], n_obs: int, n_items: int) -> tuple[Batch, ...]:
-    """Sort patterns by their number of gaps."""
-    by_gaps: dict[int, list[Pattern]] = {}
-    for pattern in patterns:
-        by_gaps.setdefault(n_items - len(pattern.items), []).append(pattern)
-    return tuple(_batch(group, n_obs, n_items) for _, group in sorted(by_gaps.items()))
-
-
 def _batch(patterns: list[Pattern], n_obs: int, p: int) -> Batch:
     seen, mean = np.zeros((2, len(patterns), p))
     halves = [_root(pattern) * np.sqrt(pattern.n / n_obs) for pattern in patterns]
@@ -222,163 +269,3 @@ def _root(pattern: Pattern) -> FloatArray:
     kept = np.sqrt(np.maximum(values[largest], 0.0))
     root: FloatArray = (vectors[:, largest] * kept).T * scale
     return root
-
-
-def weigh(batch: Batch, W: FloatArray, mu: FloatArray) -> Weighted:
-    """Give each pattern of a batch its own W."""
-    columns = np.moveaxis(W[:, batch.missing], 0, 1)  # (k, p, g)
-    try:
-        L = np.linalg.cholesky(np.take_along_axis(columns, batch.missing[:, :, None], 1))
-    except np.linalg.LinAlgError:
-        raise NotPositiveDefiniteError from None
-    B = columns @ np.swapaxes(np.linalg.inv(L), 1, 2)
-    logdet = 2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
-    d = np.sqrt(batch.share)[:, None] * batch.seen * (batch.mean - mu)
-    D = np.concatenate([d[:, None], batch.roots], axis=1)
-    E = (D @ W - (D @ B) @ np.swapaxes(B, 1, 2)) * batch.seen[:, None]
-    return Weighted(B, logdet, D, E)
-
-
-def likelihood_pieces(
-    all_: Sequence[Batch], Sigma: FloatArray, mu: FloatArray
-) -> tuple[float, FloatArray, FloatArray]:
-    """Half of −2 log L per row (no constant), G = ∂(−2 log L / n)/∂Σ, and g = −∂(−log L / n)/∂μ.
-
-    Over the patterns, G = Σ (w W_p − EᵀE) and g is the sum of √w times the means' rows of E.
-    """
-    W, logdet = inverse(Sigma)
-    value, G, g = 0.0, np.zeros_like(W), np.zeros(len(W))
-    for batch in all_:
-        at = weigh(batch, W, mu)
-        value += 0.5 * float(batch.share @ (logdet + at.logdet) + (at.D * at.E).sum())
-        G += batch.share.sum() * W
-        G -= _square(np.sqrt(batch.share)[:, None, None] * np.swapaxes(at.B, 1, 2))
-        G -= _square(at.E)
-        g += np.sqrt(batch.share) @ at.E[:, 0]
-    return value, G, g
-
-
-def _square(rows: FloatArray) -> FloatArray:
-    """Σ xᵀx over all rows of a (k, r, p) array."""
-    flat = rows.reshape(-1, rows.shape[-1])
-    product: FloatArray = flat.T @ flat
-    return product
-
-
-def expected_pieces(all_: Sequence[Batch], implied: Implied) -> FloatArray:
-    """(slots, slots) expected information per row, given the patterns."""
-    total = np.zeros((implied.U.shape[1],) * 2)
-    for batch, at, uu, vv, uv in _products(all_, implied):
-        total += np.einsum("k,kab->ab", batch.share, uu * vv + uv * np.swapaxes(uv, 1, 2))
-        total += _mean_information(batch, at, implied)
-    return total
-
-
-def observed_pieces(all_: Sequence[Batch], implied: Implied) -> FloatArray:
-    """(slots, slots) second derivative per row, less what the curvature of Σ and μ adds.
-
-    Of a pattern with N = Σ e eᵀ over its rows of E, for ∂Σ/∂θ_a = u_a v_aᵀ + v_a u_aᵀ,
-
-        tr(W_p ∂Σ_a (N − ½ w W_p) ∂Σ_b) + w (∂μ_aᵀ W_p ∂μ_b) + w eᵀ(∂Σ_a W_p ∂μ_b + ∂Σ_b W_p ∂μ_a).
-    """
-    W, _ = implied.inverse
-    total = np.zeros((implied.U.shape[1],) * 2)
-    UWm, VWm = implied.U.T @ W @ implied.dmu, implied.V.T @ W @ implied.dmu
-    for batch, at, uu, vv, uv in _products(all_, implied):
-        s, t = at.E @ implied.U, at.E @ implied.V
-        ss, tt, st = (np.swapaxes(a, 1, 2) @ b for a, b in ((s, s), (t, t), (s, t)))
-        half = np.einsum("kba,kab->ab", st, uv)
-        total += half + half.T + np.einsum("kab,kab->ab", ss, vv) + np.einsum("kab,kab->ab", tt, uu)
-        total -= np.einsum("k,kab->ab", batch.share, uu * vv + uv * np.swapaxes(uv, 1, 2))
-        total += _mean_information(batch, at, implied)
-        if not implied.dmu.any():
-            continue
-        s, t = (np.sqrt(batch.share)[:, None] * part[:, 0] for part in (s, t))
-        cross = s.sum(axis=0)[:, None] * VWm + t.sum(axis=0)[:, None] * UWm
-        B = np.swapaxes(at.B, 1, 2)
-        moved = s[:, None] * (B @ implied.V) + t[:, None] * (B @ implied.U)
-        cross -= np.einsum("kga,kgb->ab", moved, B @ implied.dmu, optimize=True)
-        total += cross + cross.T
-    return total
-
-
-def _mean_information(batch: Batch, at: Weighted, implied: Implied) -> FloatArray:
-    """Σ w ∂μᵀ W_p ∂μ over the patterns of a batch."""
-    if not implied.dmu.any():
-        return np.zeros((1, 1))
-    W, _ = implied.inverse
-    rows = np.sqrt(batch.share)[:, None, None] * (np.swapaxes(at.B, 1, 2) @ implied.dmu)
-    information: FloatArray = batch.share.sum() * (implied.dmu.T @ W @ implied.dmu) - _square(rows)
-    return information
-
-
-def _products(
-    all_: Sequence[Batch], implied: Implied
-) -> Iterator[tuple[Batch, Weighted, FloatArray, FloatArray, FloatArray]]:
-    """UᵀW_pU, VᵀW_pV and UᵀW_pV of every pattern, as many at a time as memory allows."""
-    W, _ = implied.inverse
-    U, V = implied.U, implied.V
-    UU, VV, UV = U.T @ W @ U, V.T @ W @ V, U.T @ W @ V
-    size = max(1, _CHUNK // max(UU.size, 1))
-    for whole in all_:
-        for start in range(0, len(whole.share), size):
-            batch = whole.part(slice(start, start + size))
-            at = weigh(batch, W, implied.mu)
-            x, y = np.swapaxes(at.B, 1, 2) @ U, np.swapaxes(at.B, 1, 2) @ V
-            xt, yt = np.swapaxes(x, 1, 2), np.swapaxes(y, 1, 2)
-            yield batch, at, UU - xt @ x, VV - yt @ y, UV - xt @ y
-
-
-def squared_length_with_gaps(
-    all_: Sequence[Batch], Sigma: FloatArray, D: FloatArray, d: FloatArray
-) -> float:
-    """Σ w (½ tr(W_p D W_p D) + dᵀ W_p d) over the patterns."""
-    total = 0.0
-    for batch, _, Wp in _inverses(all_, inverse(Sigma)[0], 0 * d):
-        WD = Wp @ D
-        total += 0.5 * float(np.einsum("k,kab,kba->", batch.share, WD, WD))
-        total += float(batch.share @ (Wp @ d @ d))
-    return total
-
-
-def _inverses(
-    all_: Sequence[Batch], W: FloatArray, mu: FloatArray
-) -> Iterator[tuple[Batch, Weighted, FloatArray]]:
-    """(k, p, p) W_p of every pattern, as many at a time as memory allows."""
-    for whole in all_:
-        for start in range(0, len(whole.share), size := max(1, _CHUNK // len(W))):
-            batch = whole.part(slice(start, start + size))
-            at = weigh(batch, W, mu)
-            Wp = W - at.B @ np.swapaxes(at.B, 1, 2)
-            yield batch, at, Wp * batch.seen[:, :, None] * batch.seen[:, None]
-
-
-def saturated_pieces(all_: Sequence[Batch], Sigma: FloatArray, mu: FloatArray) -> FloatArray:
-    """Second derivative per row in all variances and covariances (row by row), then all means.
-
-    Here ∂Σ/∂σ_ij is a matrix of ones and zeros, so that all entries are those of two sums over
-    the patterns: of the products W_p[i, k] M_p[j, l], M_p = N − ½ w W_p, and e[i] W_p[j, k].
-    """
-    W, _ = inverse(Sigma)
-    p = len(W)
-    i, j = np.tril_indices(p)
-    square, cross, means = np.zeros((len(i),) * 2), np.zeros((p, p, p)), np.zeros((p, p))
-    for batch, at, Wp in _inverses(all_, W, mu):
-        wW = batch.share[:, None, None] * Wp
-        M = np.swapaxes(at.E, 1, 2) @ at.E - 0.5 * wW
-        square += Wp[:, i, j].T @ M[:, i, j]
-        cross += np.tensordot(np.sqrt(batch.share)[:, None] * at.E[:, 0], Wp, (0, 0))
-        means += wW.sum(axis=0)
-    return _saturated_matrix(square, cross, means)
-
-
-def _saturated_matrix(square: FloatArray, cross: FloatArray, means: FloatArray) -> FloatArray:
-    p = len(means)
-    i, j = np.tril_indices(p)
-    at = np.zeros((p, p), dtype=np.int64)  # where an entry stands among those below the diagonal
-    at[i, j] = at[j, i] = np.arange(len(i))
-    ik, jl, il, jk = at[i[:, None], i], at[j[:, None], j], at[i[:, None], j], at[j[:, None], i]
-    half = np.where(i == j, 0.5, 1.0)
-    whole = square[ik, jl] + square[jl, ik] + square[il, jk] + square[jk, il]
-    mixed = half[:, None] * (cross[i, j] + cross[j, i])
-    return np.block([[half[:, None] * half * whole, mixed], [mixed.T, means]])

@@ -1,4 +1,4 @@
-"""Factor scores of a fitted model, and how well they determine the factors.
+"""Factor scores of a fitted model, and the reliability of scores and of sums of items.
 
 Both kinds of scores are linear in the items, η̄ + W (x − μ), and differ in the weights W alone:
 
@@ -12,8 +12,6 @@ References
 Thurstone, L. L. (1935). The vectors of mind. University of Chicago Press.
 Bartlett, M. S. (1937). The statistical conception of mental factors. British Journal of
 Psychology 28, 97-104.
-
-Reliability of the items of each factor: alpha, omega, average variance extracted.
 """
 
 from __future__ import annotations
@@ -30,71 +28,10 @@ from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.matrices import NotPositiveDefiniteError, inverse
 
 METHODS = ("regression", "Bartlett")
+COLUMNS = ("alpha", "omega", "ave", "n_items")
 
 _DETERMINED = 1e-8  # distance from the span of the items at which a factor has no Bartlett score
 _NO_RESIDUAL = 1e-10  # share of an item's variance below which its residual counts as none
-
-
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """A model as the regression of each item on factors and on other items.
-
-    Solving the model for the items gives x = ν + Λη + Dx + e with Cov(e) = Θ, where η holds the
-    latent variables only. D is zero unless items regress on items.
-
-    Attributes
-    ----------
-    Lambda
-        (p, d) direct effects of the d latent variables on the items.
-    D
-        (p, p) direct effects of items (columns) on items (rows).
-    Theta
-        (p, p) residual covariances.
-    eta_mean, eta_covariance
-        (d,) and (d, d) implied moments of the latent variables.
-    C
-        (d, p) implied covariances of latent variables and items.
-    """
-
-    Lambda: FloatArray
-    D: FloatArray
-    Theta: FloatArray
-    eta_mean: FloatArray
-    eta_covariance: FloatArray
-    C: FloatArray
-
-
-def measurement(estimate: SEMEstimate) -> Measurement:
-    """Measurement form of a fitted model.
-
-    The estimation core makes an observed variable that takes part in regressions its own η with
-    loading 1, which moves its loadings into B and its residual into Ψ. Here they come back.
-    """
-    M = estimate.layout.matrices(estimate.theta)
-    d = len(estimate.model.latent)
-    own = M.Lambda[:, d:]  # which item an observed η is
-    K = np.linalg.inv(np.eye(len(M.Beta)) - M.Beta)
-    V = K @ M.Psi @ K.T
-    means = estimate.model.mean_structure
-    return Measurement(
-        Lambda=M.Lambda[:, :d] + own @ M.Beta[d:, :d],
-        D=own @ M.Beta[d:, d:] @ own.T,
-        Theta=M.Theta + own @ M.Psi[d:, d:] @ own.T,
-        eta_mean=(K @ M.alpha)[:d] if means else _means_by_items(M.Beta, own.T @ estimate.mean),
-        eta_covariance=V[:d, :d],
-        C=V[:d] @ M.Lambda.T,
-    )
-
-
-def _means_by_items(Beta: FloatArray, observed: FloatArray) -> FloatArray:
-    """Means of the factors in a model without mean structure, from means of the observed η.
-
-    They are what free intercepts of all items would give, (I − B)⁻¹ B_x x̄ with B the effects of
-    factors and B_x those of observed variables: 0 unless factors regress on observed variables.
-    """
-    d = len(Beta) - len(observed)
-    means: FloatArray = np.linalg.inv(np.eye(d) - Beta[:d, :d]) @ Beta[:d, d:] @ observed
-    return means
 
 
 def factor_scores(estimate: SEMEstimate, X: FloatArray, method: str = "regression") -> FloatArray:
@@ -140,8 +77,8 @@ def factor_scores(estimate: SEMEstimate, X: FloatArray, method: str = "regressio
     for k, mark in enumerate(marks):
         rows = group.reshape(-1) == k
         if mark.any():
-            centred = np.where(mark, X[rows] - mu, 0.0)
-            scores[rows] = form.eta_mean + centred @ weights.of(mark).T
+            centered = np.where(mark, X[rows] - mu, 0.0)
+            scores[rows] = form.eta_mean + centered @ weights.of(mark).T
     return scores
 
 
@@ -182,6 +119,124 @@ def score_reliability(estimate: SEMEstimate, method: str = "regression") -> Floa
     return reliability
 
 
+def reliability(estimate: SEMEstimate) -> pd.DataFrame:
+    """Reliability of the sum of each factor's items.
+
+    The items of a factor are those it is measured by (``=~``), cross-loading ones included; items
+    with negative loadings are reversed. Let λ, ψ, Θ be the factor's loadings, variance and the
+    items' residual covariances, S and Σ the sample and implied covariances of these k items.
+
+    ``alpha``
+        k/(k−1) (1 − tr S / 1ᵀS1), Cronbach (1951), from the sample. Equals reliability only if
+        loadings are equal and residuals uncorrelated.
+    ``omega``
+        (1ᵀλ)²ψ / [(1ᵀλ)²ψ + 1ᵀΘ1], Raykov (2001). The denominator is the variance of the sum
+        that the model implies, residual covariances included, not the sample's. For items
+        without cross-loadings it is 1ᵀΣ1 (McDonald's ω of a congeneric scale); what cross-loading
+        items owe to other factors is left out, so that ω is the reliability with the other
+        factors held fixed.
+    ``ave``
+        Mean of λ_i²ψ / Σ_ii, Fornell & Larcker (1981): the mean squared standardized loading. The
+        variance that a cross-loading item owes to other factors counts as not extracted.
+    ``n_items``
+        k.
+
+    Parameters
+    ----------
+    estimate
+        The fitted model. By ``dwls``, S and Σ are those of the latent responses, which gives
+        "ordinal" alpha and omega: of sums of the latent responses, not of the answers.
+
+    Returns
+    -------
+    Table with the factors as index. Entries that do not exist are NaN: alpha of a single item,
+    everything of a factor measured by factors alone. An improper solution (negative variances)
+    gives improper values.
+
+    References
+    ----------
+    Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. Psychometrika
+    16, 297-334.
+    Raykov, T. (2001). Estimation of congeneric scale reliability using covariance structure
+    analysis with nonlinear constraints. British Journal of Mathematical and Statistical
+    Psychology 54, 315-323.
+    Fornell, C. & Larcker, D. F. (1981). Evaluating structural equation models with unobservable
+    variables and measurement error. Journal of Marketing Research 18, 39-50.
+    """
+    form = measurement(estimate)
+    rows = []
+    for k, factor in enumerate(estimate.model.latent):
+        o = _items(estimate, factor)
+        loadings, variance = form.Lambda[o, k], float(form.eta_covariance[k, k])
+        sign = np.where(loadings < 0, -1.0, 1.0)
+        block, signs = np.ix_(o, o), np.outer(sign, sign)
+        alpha, omega, ave = cronbach_alpha(estimate.S[block] * signs), np.nan, np.nan
+        if len(o):
+            true = float((loadings * sign).sum()) ** 2 * variance
+            omega = true / (true + float((form.Theta[block] * signs).sum()))
+            ave = float(np.mean(loadings**2 * variance / np.diag(estimate.Sigma)[o]))
+        rows.append((alpha, omega, ave, len(o)))
+    index = pd.Index(estimate.model.latent, name="factor")
+    table = pd.DataFrame(rows, index=index, columns=list(COLUMNS))
+    return table.astype({"n_items": int})
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A model as the regression of each item on factors and on other items.
+
+    Solving the model for the items gives x = ν + Λη + Dx + e with Cov(e) = Θ, where η holds the
+    latent variables only. D is zero unless items regress on items.
+
+    Attributes
+    ----------
+    Lambda
+        (p, d) direct effects of the d latent variables on the items.
+    D
+        (p, p) direct effects of items (columns) on items (rows).
+    Theta
+        (p, p) residual covariances.
+    eta_mean, eta_covariance
+        (d,) and (d, d) implied moments of the latent variables.
+    C
+        (d, p) implied covariances of latent variables and items.
+    """
+
+    Lambda: FloatArray
+    D: FloatArray
+    Theta: FloatArray
+    eta_mean: FloatArray
+    eta_covariance: FloatArray
+    C: FloatArray
+
+
+def measurement(estimate: SEMEstimate) -> Measurement:
+    """Measurement form of a fitted model.
+
+    The estimation core makes an observed variable that takes part in regressions its own η with
+    loading 1, which moves its loadings into B and its residual into Ψ. Here they come back.
+    """
+    M = estimate.layout.matrices(estimate.theta)
+    d = len(estimate.model.latent)
+    own = M.Lambda[:, d:]  # which item an observed η is
+    V = M.eta_covariance
+    if estimate.model.mean_structure:
+        eta_mean = (M.total_effects @ M.alpha)[:d]
+    else:
+        # What free intercepts of all items would give, (I − B)⁻¹ B_x x̄ with B the effects of
+        # factors and B_x those of observed variables: 0 unless factors regress on the latter.
+        inner = np.linalg.inv(np.eye(d) - M.Beta[:d, :d])
+        eta_mean = inner @ M.Beta[:d, d:] @ (own.T @ estimate.mean)
+    return Measurement(
+        Lambda=M.Lambda[:, :d] + own @ M.Beta[d:, :d],
+        D=own @ M.Beta[d:, d:] @ own.T,
+        Theta=M.Theta + own @ M.Psi[d:, d:] @ own.T,
+        eta_mean=eta_mean,
+        eta_covariance=V[:d, :d],
+        C=V[:d] @ M.Lambda.T,
+    )
+
+
 class _Weights:
     """Weights W of the items in the scores, for any set of observed items."""
 
@@ -194,16 +249,15 @@ class _Weights:
 
     def of(self, mark: BoolArray) -> FloatArray:
         """(d, p) weights, 0 for items that are not marked as observed."""
-        return self._bartlett(mark) if self.bartlett else self._regression(mark)
-
-    def _regression(self, mark: BoolArray) -> FloatArray:
+        if self.bartlett:
+            return self._bartlett(mark)
         W = np.zeros_like(self.form.C)
         inverted, _ = inverse(self.Sigma[np.ix_(mark, mark)])
         W[:, mark] = self.form.C[:, mark] @ inverted
         return W
 
     def _bartlett(self, mark: BoolArray) -> FloatArray:
-        """Generalised least squares of x − Dx on Λ; NaN for factors the items leave open."""
+        """Generalized least squares of x − Dx on Λ; NaN for factors the items leave open."""
         form = self.form
         needs_missing = (form.D[:, ~mark] != 0).any(axis=1)
         o = np.flatnonzero(mark & ~needs_missing)
@@ -280,73 +334,6 @@ def _checked_rows(estimate: SEMEstimate, X: FloatArray) -> FloatArray:
     return X
 
 
-COLUMNS = ("alpha", "omega", "ave", "n_items")
-
-
-def reliability(estimate: SEMEstimate) -> pd.DataFrame:
-    """Reliability of the sum of each factor's items.
-
-    The items of a factor are those it is measured by (``=~``), cross-loading ones included; items
-    with negative loadings are reversed. Let λ, ψ, Θ be the factor's loadings, variance and the
-    items' residual covariances, S and Σ the sample and implied covariances of these k items.
-
-    ``alpha``
-        k/(k−1) (1 − tr S / 1ᵀS1), Cronbach (1951), from the sample. Equals reliability only if
-        loadings are equal and residuals uncorrelated.
-    ``omega``
-        (1ᵀλ)²ψ / [(1ᵀλ)²ψ + 1ᵀΘ1], Raykov (2001). The denominator is the variance of the sum
-        that the model implies, residual covariances included, not the sample's. For items
-        without cross-loadings it is 1ᵀΣ1 (McDonald's ω of a congeneric scale); what cross-loading
-        items owe to other factors is left out, so that ω is the reliability with the other
-        factors held fixed.
-    ``ave``
-        Mean of λ_i²ψ / Σ_ii, Fornell & Larcker (1981): the mean squared standardized loading. The
-        variance that a cross-loading item owes to other factors counts as not extracted.
-    ``n_items``
-        k.
-
-    Parameters
-    ----------
-    estimate
-        The fitted model. By ``dwls``, S and Σ are those of the latent responses, which gives
-        "ordinal" alpha and omega: of sums of the latent responses, not of the answers.
-
-    Returns
-    -------
-    Table with the factors as index. Entries that do not exist are NaN: alpha of a single item,
-    everything of a factor measured by factors alone. An improper solution (negative variances)
-    gives improper values.
-
-    References
-    ----------
-    Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. Psychometrika
-    16, 297-334.
-    Raykov, T. (2001). Estimation of congeneric scale reliability using covariance structure
-    analysis with nonlinear constraints. British Journal of Mathematical and Statistical
-    Psychology 54, 315-323.
-    Fornell, C. & Larcker, D. F. (1981). Evaluating structural equation models with unobservable
-    variables and measurement error. Journal of Marketing Research 18, 39-50.
-    """
-    form = measurement(estimate)
-    rows = []
-    for k, factor in enumerate(estimate.model.latent):
-        o = _items(estimate, factor)
-        loadings, variance = form.Lambda[o, k], float(form.eta_covariance[k, k])
-        sign = np.where(loadings < 0, -1.0, 1.0)
-        block = np.ix_(o, o)
-        rows.append(
-            (
-                cronbach_alpha(estimate.S[block] * np.outer(sign, sign)),
-                _omega(loadings * sign, variance, form.Theta[block] * np.outer(sign, sign)),
-                _average_extracted(loadings, variance, np.diag(estimate.Sigma)[o]),
-                len(o),
-            )
-        )
-    index = pd.Index(estimate.model.latent, name="factor")
-    table = pd.DataFrame(rows, index=index, columns=list(COLUMNS))
-    return table.astype({"n_items": int})
-
-
 def cronbach_alpha(S: FloatArray) -> float:
     """k/(k−1) (1 − tr S / 1ᵀS1) of items with (k, k) covariances S; NaN for fewer than two."""
     k = len(S)
@@ -363,16 +350,3 @@ def _items(estimate: SEMEstimate, factor: str) -> IntArray:
         if row.rhs in observed and (row.free or row.value != 0)
     ]
     return np.array(position, dtype=np.int64)
-
-
-def _omega(loadings: FloatArray, variance: float, Theta: FloatArray) -> float:
-    """(1ᵀλ)²ψ / [(1ᵀλ)²ψ + 1ᵀΘ1]."""
-    if not len(loadings):
-        return float("nan")
-    true = float(loadings.sum()) ** 2 * variance
-    return true / (true + float(Theta.sum()))
-
-
-def _average_extracted(loadings: FloatArray, variance: float, total: FloatArray) -> float:
-    """Mean of λ²ψ / σ²."""
-    return float(np.mean(loadings**2 * variance / total)) if len(loadings) else float("nan")

@@ -1,6 +1,4 @@
-"""The page that ``CFAFit.summary()`` returns: which tables, in which order.
-
-Tables of a structural equation model, laid out the way lavaan's readers know them.
+"""What ``CFAFit.summary()`` prints: the tables of a model, laid out as lavaan's readers know them.
 
 Every table holds its cells once; text, HTML, LaTeX and DataFrame are written from them.
 """
@@ -10,13 +8,34 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from dtstat.core.tables import Summary, Table, latex_escape
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.fit_measures import fit_measures
-from dtstat.sem.frames import explained, parameter_frame
+from dtstat.sem.solution import explained_variables, parameter_frame
+
+VALUE_END = 54  # column in which values end
+SCALED_WIDTH = 12  # of the second column of values, which ends at 66
+LABEL_WIDTH = 18  # of the names in a table of parameters; grows with them
+COLUMN_WIDTH = 9  # of its numbers
+
+Row = tuple[str, ...]
+
+_RMSEA = (
+    ("{}RMSEA", "rmsea"),
+    ("90 Percent confidence interval - lower", "rmsea.ci.lower"),
+    ("90 Percent confidence interval - upper", "rmsea.ci.upper"),
+    ("P-value H_0: {}RMSEA <= 0.050", "rmsea.pvalue"),
+    ("P-value H_0: {}RMSEA >= 0.080", "rmsea.notclose.pvalue"),
+)
+_COMPARATIVE = (("{}Comparative Fit Index (CFI)", "cfi"), ("{}Tucker-Lewis Index (TLI)", "tli"))
+_OPERATORS = {"Latent Variables": "=~", "Regressions": "~", "Covariances": "~~"}
+_STANDARDIZED = {"std.lv": "Std.lv", "std.all": "Std.all"}
+_INTERVAL = {"ci.lower": "ci.lower", "ci.upper": "ci.upper"}
+_ESTIMATES = {"est": "Estimate", "se": "Std.Err", "z": "z-value", "pvalue": "P(>|z|)"}
 
 _CORRECTIONS = {
     "mlr": "  Yuan-Bentler correction (Mplus variant)",
@@ -69,16 +88,17 @@ def model_summary(
     """Put the tables of a fitted model in lavaan's order."""
     shown = parameter_frame(estimate)[[not row.exogenous for row in estimate.model.parameters]]
     parts: list[Table] = [
-        values("", _method_rows(estimate)),
+        value_table("", _method_rows(estimate)),
         _observations(estimate),
         *fit_tables(fit_measures(estimate), _correction_rows(estimate), full),
-        values("Parameter Estimates", _INFERENCE[estimate.estimator]),
-        *parameter_tables(shown, explained(estimate.model), standardized, ci),
+        value_table("Parameter Estimates", _INFERENCE[estimate.estimator]),
+        *parameter_tables(shown, explained_variables(estimate.model), standardized, ci),
     ]
     if r_squared is not None:
-        parts.append(r_square_table(r_squared))
+        rows = tuple((str(name), number(value)) for name, value in r_squared.items())
+        parts.append(ParameterTable("R-Square", ("", "Estimate"), rows, "lr"))
     if indices is not None:
-        parts.append(modification_table(indices))
+        parts.append(ListTable.from_frame(indices, "Modification Indices"))
     head = [f"dtstat {version} ended normally after {estimate.iterations} iterations"]
     if estimate.robust:
         head.append(headline_text(estimate))
@@ -127,7 +147,7 @@ def _observations(estimate: SEMEstimate) -> Table:
     rows: list[Row] = [("Number of observations", *counts)]
     if estimate.estimator == "fiml":
         rows.append(("Number of missing patterns", str(estimate.n_patterns)))
-    return values("", rows, ("", "Used", "Total") if dropped else (), dropped)
+    return value_table("", rows, ("", "Used", "Total") if dropped else (), dropped)
 
 
 def _correction_rows(estimate: SEMEstimate) -> list[Row]:
@@ -139,26 +159,168 @@ def _correction_rows(estimate: SEMEstimate) -> list[Row]:
     return [*rows, (_CORRECTIONS[estimate.estimator], "", "")]
 
 
-VALUE_END = 54  # column in which values end
-SCALED_WIDTH = 12  # of the second column of values, which ends at 66
-LABEL_WIDTH = 18  # of the names in a table of parameters; grows with them
-COLUMN_WIDTH = 9  # of its numbers
+def fit_tables(
+    measures: Mapping[str, float], correction: Sequence[Row] = (), full: bool = True
+) -> list[Table]:
+    """Tabulate tests, comparative fit, likelihood, RMSEA and SRMR of a model.
 
-Row = tuple[str, ...]
+    Parameters
+    ----------
+    measures
+        Fit measures by lavaan's names; scaled ones make a second column.
+    correction
+        Rows about the scaling of the test.
+    full
+        Whether to go beyond the test of the model.
+    """
+    scaled = "chisq.scaled" in measures
+    headers = ("", "Standard", "Scaled") if scaled else ()
+    test = [*_test_rows(measures, "", "P-value (Chi-square)"), *correction]
+    first = value_table("Model Test User Model", test, headers, True)
+    if not full:
+        return [first]
+    baseline = _test_rows(measures, "baseline.", "P-value")
+    if "baseline.chisq.scaling.factor" in measures:
+        factor = number(measures["baseline.chisq.scaling.factor"])
+        baseline.append(("Scaling correction factor", "", factor))
+    sections = {
+        "Model Test Baseline Model": baseline,
+        "User Model versus Baseline Model": _index_rows(measures, _COMPARATIVE),
+    }
+    if "logl" in measures:
+        sections["Loglikelihood and Information Criteria"] = _likelihood_rows(measures, scaled)
+    sections["Root Mean Square Error of Approximation"] = _index_rows(measures, _RMSEA)
+    srmr = (number(measures["srmr"]),) * (2 if scaled else 1)
+    sections["Standardized Root Mean Square Residual"] = [("SRMR", *srmr)]
+    return [first, *(value_table(title, rows) for title, rows in sections.items())]
 
-_CONFIDENCE = "90 Percent confidence interval - "
-_RMSEA = (
-    ("{}RMSEA", "rmsea"),
-    (_CONFIDENCE + "lower", "rmsea.ci.lower"),
-    (_CONFIDENCE + "upper", "rmsea.ci.upper"),
-    ("P-value H_0: {}RMSEA <= 0.050", "rmsea.pvalue"),
-    ("P-value H_0: {}RMSEA >= 0.080", "rmsea.notclose.pvalue"),
-)
-_COMPARATIVE = (("Comparative Fit Index (CFI)", "cfi"), ("Tucker-Lewis Index (TLI)", "tli"))
-_OPERATORS = {"Latent Variables": "=~", "Regressions": "~", "Covariances": "~~"}
-_STANDARDIZED = {"std.lv": "Std.lv", "std.all": "Std.all"}
-_INTERVAL = {"ci.lower": "ci.lower", "ci.upper": "ci.upper"}
-_ESTIMATES = {"est": "Estimate", "se": "Std.Err", "z": "z-value", "pvalue": "P(>|z|)"}
+
+def _pair(measures: Mapping[str, float], name: str) -> Row:
+    """Value and, if there is one, scaled value."""
+    return tuple(number(measures[key]) for key in (name, f"{name}.scaled") if key in measures)
+
+
+def _test_rows(measures: Mapping[str, float], prefix: str, p_label: str) -> list[Row]:
+    degrees = tuple(
+        f"{measures[key]:g}" for key in (f"{prefix}df", f"{prefix}df.scaled") if key in measures
+    )
+    return [
+        ("Test statistic", *_pair(measures, f"{prefix}chisq")),
+        ("Degrees of freedom", *degrees),
+        (p_label, *_pair(measures, f"{prefix}pvalue")),
+    ]
+
+
+def _index_rows(measures: Mapping[str, float], labels: Sequence[tuple[str, str]]) -> list[Row]:
+    """Values, then robust ones below a gap, under the scaled ones if there are any."""
+    rows: list[Row] = [(label.format(""), *_pair(measures, name)) for label, name in labels]
+    skipped = ("",) if "chisq.scaled" in measures else ()
+    robust: list[Row] = [
+        (label.format("Robust "), *skipped, number(measures[f"{name}.robust"]))
+        for label, name in labels
+        if f"{name}.robust" in measures
+    ]
+    return [*rows, ("", "", *skipped), *robust] if robust else rows
+
+
+def _likelihood_rows(measures: Mapping[str, float], scaled: bool) -> list[Row]:
+    def row(label: str, name: str) -> Row:
+        return (label, *(number(measures[name]),) * (2 if scaled else 1))
+
+    return [
+        row("Loglikelihood user model (H0)", "logl"),
+        row("Loglikelihood unrestricted model (H1)", "unrestricted.logl"),
+        ("",) * (3 if scaled else 2),
+        row("Akaike (AIC)", "aic"),
+        row("Bayesian (BIC)", "bic"),
+        row("Sample-size adjusted Bayesian (SABIC)", "bic2"),
+    ]
+
+
+def parameter_tables(
+    frame: pd.DataFrame, residual: Collection[str], standardized: bool = True, ci: bool = False
+) -> list[Table]:
+    """Write one table for each kind of parameter.
+
+    Parameters
+    ----------
+    frame
+        Columns lhs, op, rhs, label, est, se, z, pvalue, ci.lower, ci.upper, std.lv, std.all.
+    residual
+        Variables that something in the model explains: what is left of them has a dot.
+    standardized, ci
+        Whether to show these columns.
+    """
+    shown = {**_ESTIMATES, **(_INTERVAL if ci else {}), **(_STANDARDIZED if standardized else {})}
+    headers = ("", *shown.values())
+    own = (frame["op"] == "~~") & (frame["lhs"] == frame["rhs"])
+    tables: list[Table] = []
+    for title, operator in _OPERATORS.items():
+        dotted = residual if operator == "~~" else ()
+        rows = _grouped_rows(frame[(frame["op"] == operator) & ~own], dotted, list(shown))
+        tables += _parameter_table(title, headers, rows)
+    single = {"Intercepts": frame["op"] == "~1", "Thresholds": frame["op"] == "|", "Variances": own}
+    for title, chosen in single.items():
+        rows = [
+            _parameter_row(row, residual, list(shown)) for row in frame[chosen].to_dict("records")
+        ]
+        tables += _parameter_table(title, headers, rows)
+    return tables
+
+
+def _parameter_table(title: str, headers: Row, rows: Sequence[Row]) -> list[ParameterTable]:
+    alignment = "l" + "r" * (len(headers) - 1)
+    return [ParameterTable(title, headers, tuple(rows), alignment)] if rows else []
+
+
+def _grouped_rows(frame: pd.DataFrame, residual: Collection[str], columns: list[str]) -> list[Row]:
+    rows: list[Row] = []
+    for lhs in dict.fromkeys(frame["lhs"]):
+        members = frame[frame["lhs"] == lhs].to_dict("records")
+        rows.append((f"{_dotted(str(lhs), residual)} {members[0]['op']}", *[""] * len(columns)))
+        named = ({**member, "lhs": member["rhs"]} for member in members)
+        rows += [_parameter_row(member, residual, columns) for member in named]
+    return rows
+
+
+def _parameter_row(row: Mapping[Any, Any], residual: Collection[str], columns: list[str]) -> Row:
+    threshold = row["op"] == "|"
+    name = f"{row['lhs']}|{row['rhs']}" if threshold else _dotted(str(row["lhs"]), residual)
+    label = f" ({row['label']})" if row["label"] else ""
+    fixed = row["se"] == 0
+    cells = (
+        "" if fixed and column in ("se", "z", "pvalue") else number(row[column])
+        for column in columns
+    )
+    return (name + label, *cells)
+
+
+def _dotted(name: str, residual: Collection[str]) -> str:
+    return f".{name}" if name in residual else name
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Write a number with three decimals, NA if there is none.
+
+    Examples
+    --------
+    >>> number(0.0716), number(-0.0001), number(float("nan"))
+    ('0.072', '0.000', 'NA')
+    """
+    if math.isnan(value):
+        return "NA"
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text
+
+
+def value_table(
+    title: str, rows: Sequence[Row], headers: Row = (), header_line: bool = False
+) -> ValueTable:
+    """Collect rows of labels and values in a table."""
+    width = max(map(len, rows))
+    padded = tuple(row + ("",) * (width - len(row)) for row in rows)
+    names = tuple(headers) + ("",) * (width - len(headers))
+    return ValueTable(title, names, padded, "l" + "r" * (width - 1), (), header_line)
 
 
 class _Section(Table):
@@ -205,7 +367,7 @@ class ParameterTable(_Section):
     def to_text(self) -> str:
         """Plain text: names in 18 columns, or as many as they need; numbers in 9 each."""
         names = [_indented(row) for row in self.rows]
-        width = max([LABEL_WIDTH, *map(_needed, names)])
+        width = max([LABEL_WIDTH, *(len(name) + (not name.endswith("~")) for name in names)])
         columns = list(zip(self.headers, *self.rows, strict=True))[1:]
         widths = [max(COLUMN_WIDTH, *(len(cell) + 1 for cell in column)) for column in columns]
         lines = [("", self.headers), *zip(names, self.rows, strict=True)]
@@ -224,13 +386,8 @@ class ListTable(_Section):
 
 
 def _indented(row: Row) -> str:
-    group = not any(row[1:])
-    margin = 2 if group else 4
+    margin = 4 if any(row[1:]) else 2  # names of groups stand out
     return " " * (margin - row[0].startswith(".")) + row[0]
-
-
-def _needed(name: str) -> int:
-    return len(name) if name.endswith("~") else len(name) + 1
 
 
 def _parameter_line(name: str, width: int, row: Row, widths: Sequence[int]) -> str:
@@ -239,191 +396,3 @@ def _parameter_line(name: str, width: int, row: Row, widths: Sequence[int]) -> s
         name = stem + (mark + label).rjust(width - len(stem))
     cells = (cell.rjust(w) for cell, w in zip(row[1:], widths, strict=True))
     return name.ljust(width) + "".join(cells)
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Write a number with three decimals, NA if there is none.
-
-    Examples
-    --------
-    >>> number(0.0716), number(-0.0001), number(float("nan"))
-    ('0.072', '0.000', 'NA')
-    """
-    if math.isnan(value):
-        return "NA"
-    text = f"{value:.{digits}f}"
-    return text.lstrip("-") if float(text) == 0 else text
-
-
-def values(
-    title: str, rows: Sequence[Row], headers: Row = (), header_line: bool = False
-) -> ValueTable:
-    """Collect rows of labels and values in a table."""
-    width = max(map(len, rows))
-    padded = tuple(row + ("",) * (width - len(row)) for row in rows)
-    names = tuple(headers) + ("",) * (width - len(headers))
-    return ValueTable(title, names, padded, "l" + "r" * (width - 1), (), header_line)
-
-
-def fit_tables(
-    measures: Mapping[str, float], correction: Sequence[Row] = (), full: bool = True
-) -> list[Table]:
-    """Tabulate tests, comparative fit, likelihood, RMSEA and SRMR of a model.
-
-    Parameters
-    ----------
-    measures
-        Fit measures by lavaan's names; scaled ones make a second column.
-    correction
-        Rows about the scaling of the test.
-    full
-        Whether to go beyond the test of the model.
-    """
-    scaled = "chisq.scaled" in measures
-    headers = ("", "Standard", "Scaled") if scaled else ()
-    test = [*_test_rows(measures, "", "P-value (Chi-square)"), *correction]
-    tables: list[Table] = [values("Model Test User Model", test, headers, True)]
-    if not full:
-        return tables
-    baseline = _test_rows(measures, "baseline.", "P-value")
-    if "baseline.chisq.scaling.factor" in measures:
-        factor = number(measures["baseline.chisq.scaling.factor"])
-        baseline.append(("Scaling correction factor", "", factor))
-    tables.append(values("Model Test Baseline Model", baseline))
-    tables.append(values("User Model versus Baseline Model", _comparative_rows(measures)))
-    if "logl" in measures:
-        tables.append(
-            values("Loglikelihood and Information Criteria", _likelihood_rows(measures, scaled))
-        )
-    tables.append(values("Root Mean Square Error of Approximation", _rmsea_rows(measures)))
-    srmr = (number(measures["srmr"]),) * (2 if scaled else 1)
-    tables.append(values("Standardized Root Mean Square Residual", [("SRMR", *srmr)]))
-    return tables
-
-
-def _pair(measures: Mapping[str, float], name: str) -> Row:
-    """Value and, if there is one, scaled value."""
-    return tuple(number(measures[key]) for key in (name, f"{name}.scaled") if key in measures)
-
-
-def _test_rows(measures: Mapping[str, float], prefix: str, p_label: str) -> list[Row]:
-    degrees = tuple(
-        f"{measures[key]:g}" for key in (f"{prefix}df", f"{prefix}df.scaled") if key in measures
-    )
-    return [
-        ("Test statistic", *_pair(measures, f"{prefix}chisq")),
-        ("Degrees of freedom", *degrees),
-        (p_label, *_pair(measures, f"{prefix}pvalue")),
-    ]
-
-
-def _comparative_rows(measures: Mapping[str, float]) -> list[Row]:
-    rows = [(label, *_pair(measures, name)) for label, name in _COMPARATIVE]
-    labels = [(f"Robust {label}", name) for label, name in _COMPARATIVE]
-    return rows + _robust_rows(measures, labels)
-
-
-def _rmsea_rows(measures: Mapping[str, float]) -> list[Row]:
-    rows = [(label.format(""), *_pair(measures, name)) for label, name in _RMSEA]
-    labels = [(label.format("Robust "), name) for label, name in _RMSEA]
-    return rows + _robust_rows(measures, labels)
-
-
-def _robust_rows(measures: Mapping[str, float], labels: Sequence[tuple[str, str]]) -> list[Row]:
-    """Robust values below a gap, under the scaled ones if there are any."""
-    found = [(label, f"{name}.robust") for label, name in labels if f"{name}.robust" in measures]
-    skipped = ("",) if "chisq.scaled" in measures else ()
-    rows = [(label, *skipped, number(measures[key])) for label, key in found]
-    return [("", "", *skipped), *rows] if rows else []
-
-
-def _likelihood_rows(measures: Mapping[str, float], scaled: bool) -> list[Row]:
-    def row(label: str, name: str) -> Row:
-        return (label, *(number(measures[name]),) * (2 if scaled else 1))
-
-    return [
-        row("Loglikelihood user model (H0)", "logl"),
-        row("Loglikelihood unrestricted model (H1)", "unrestricted.logl"),
-        ("",) * (3 if scaled else 2),
-        row("Akaike (AIC)", "aic"),
-        row("Bayesian (BIC)", "bic"),
-        row("Sample-size adjusted Bayesian (SABIC)", "bic2"),
-    ]
-
-
-def parameter_tables(
-    frame: pd.DataFrame, residual: Collection[str], standardized: bool = True, ci: bool = False
-) -> list[Table]:
-    """Write one table for each kind of parameter.
-
-    Parameters
-    ----------
-    frame
-        Columns lhs, op, rhs, label, est, se, z, pvalue, ci.lower, ci.upper, std.lv, std.all.
-    residual
-        Variables that something in the model explains: what is left of them has a dot.
-    standardized, ci
-        Whether to show these columns.
-    """
-    shown = {**_ESTIMATES, **(_INTERVAL if ci else {}), **(_STANDARDIZED if standardized else {})}
-    headers = ("", *shown.values())
-    own = (frame["op"] == "~~") & (frame["lhs"] == frame["rhs"])
-    tables: list[Table] = []
-    for title, operator in _OPERATORS.items():
-        dotted = residual if operator == "~~" else ()
-        rows = _grouped_rows(frame[(frame["op"] == operator) & ~own], dotted, list(shown))
-        tables += _parameter_table(title, headers, rows)
-    single = {"Intercepts": frame["op"] == "~1", "Thresholds": frame["op"] == "|", "Variances": own}
-    for title, chosen in single.items():
-        rows = [_parameter_row(row, residual, list(shown)) for row in _records(frame[chosen])]
-        tables += _parameter_table(title, headers, rows)
-    return tables
-
-
-def _parameter_table(title: str, headers: Row, rows: Sequence[Row]) -> list[ParameterTable]:
-    alignment = "l" + "r" * (len(headers) - 1)
-    return [ParameterTable(title, headers, tuple(rows), alignment)] if rows else []
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, object]]:
-    return [
-        dict(zip(frame.columns, row, strict=True))
-        for row in frame.itertuples(index=False, name=None)
-    ]
-
-
-def _grouped_rows(frame: pd.DataFrame, residual: Collection[str], columns: list[str]) -> list[Row]:
-    rows: list[Row] = []
-    for lhs in dict.fromkeys(frame["lhs"]):
-        members = _records(frame[frame["lhs"] == lhs])
-        rows.append((f"{_dotted(str(lhs), residual)} {members[0]['op']}", *[""] * len(columns)))
-        named = ({**member, "lhs": member["rhs"]} for member in members)
-        rows += [_parameter_row(member, residual, columns) for member in named]
-    return rows
-
-
-def _parameter_row(row: Mapping[str, object], residual: Collection[str], columns: list[str]) -> Row:
-    name = f"{row['lhs']}|{row['rhs']}" if row["op"] == "|" else str(row["lhs"])
-    name = name if row["op"] == "|" else _dotted(name, residual)
-    label = f" ({row['label']})" if row["label"] else ""
-    fixed = row["se"] == 0
-    cells = (
-        "" if fixed and column in ("se", "z", "pvalue") else number(float(str(row[column])))
-        for column in columns
-    )
-    return (name + label, *cells)
-
-
-def _dotted(name: str, residual: Collection[str]) -> str:
-    return f".{name}" if name in residual else name
-
-
-def r_square_table(r_squared: pd.Series[float]) -> ParameterTable:
-    """Explained variance of every explained variable."""
-    rows = tuple((str(name), number(value)) for name, value in r_squared.items())
-    return ParameterTable("R-Square", ("", "Estimate"), rows, "lr")
-
-
-def modification_table(indices: pd.DataFrame) -> Table:
-    """Modification indices as they are."""
-    return ListTable.from_frame(indices, "Modification Indices")

@@ -4,7 +4,7 @@
     dem65   ~  ind60 + dem60                # regression
     y1      ~~ y5                           # (residual) covariance or variance
     x1      ~  1                            # intercept
-    a == b                                  # equality of two labelled parameters
+    a == b                                  # equality of two labeled parameters
 
 A modifier in front of ``*`` fixes (a number), frees (NA), labels (a name) or starts a parameter.
 Statements end with the line or a semicolon; a line goes on while it ends in an operator. A comment
@@ -16,11 +16,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from itertools import groupby
+from typing import Any, Literal, NoReturn
 
 from dtstat.core.errors import InputError
 from dtstat.structure.structure import Structure, read_legend
 
+Given = Structure | Mapping[str, Any] | str | Any  # the last: a result that has a structure
 Operator = Literal["=~", "~", "~~", "~1", "=="]
 
 _TOKEN = re.compile(
@@ -37,10 +39,9 @@ _UNSUPPORTED = {
     "|": "thresholds (|) are estimated by themselves; name the items in `ordered`",
     "~*~": "scaling factors (~*~) are not supported",
 }
-
-
 _MOST_TERMS = 1_000_000
 _LARGEST = 1e60  # a number that fixes a parameter is squared and summed on the way
+_FORMS = "a Structure, a fit, a dict from factor to items, or lavaan's syntax"
 _ONLY_EQUAL = "only 'label == label' and 'label == number' are supported"
 
 
@@ -82,14 +83,6 @@ class Term:
     free: bool = False
     label: str = ""
     start: float | None = None
-
-
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
-    line: int
-    column: int
 
 
 def parse(model: str) -> tuple[Term, ...]:
@@ -147,6 +140,34 @@ def measured_structure(model: str) -> Structure:
     return Structure.from_keys(keys)
 
 
+def as_structure(value: object, argument: str) -> Structure:
+    """Return the structure that was given in one of its forms.
+
+    Raises
+    ------
+    InputError
+        If it is none of them.
+    """
+    if isinstance(value, Structure):
+        return value
+    if isinstance(value, Mapping):
+        return Structure.from_keys(value)
+    if isinstance(value, str):
+        return measured_structure(value)
+    found = getattr(value, "structure", None)
+    if isinstance(found, Structure):
+        return found
+    raise InputError(f"`{argument}` must be {_FORMS}; got {type(value).__name__}.", argument)
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    line: int
+    column: int
+
+
 def _tokens(text: str) -> list[_Token]:
     tokens, line, start, position = [], 1, 0, 0
     while position < len(text):
@@ -154,7 +175,7 @@ def _tokens(text: str) -> list[_Token]:
         column = position - start + 1
         if match is None:
             raise ModelSyntaxError(f"unexpected character {text[position]!r}.", line, column)
-        kind = str(match.lastgroup) if match.lastgroup else _group(match)
+        kind = str(match.lastgroup)
         if kind != "blank":
             tokens.append(_Token(kind, match.group(), line, column))
         position = match.end()
@@ -163,33 +184,22 @@ def _tokens(text: str) -> list[_Token]:
     return tokens
 
 
-def _group(match: re.Match[str]) -> str:
-    return next(name for name, value in match.groupdict().items() if value is not None)
-
-
 def _statements(tokens: list[_Token]) -> list[list[_Token]]:
-    """Cut at line ends and semicolons, except where a line obviously goes on."""
-    statements: list[list[_Token]] = [[]]
-    for token, following in zip(tokens, _following(tokens), strict=True):
-        words = statements[-1]
-        if token.kind != "end":
-            words.append(token)
+    """Cut at semicolons and line ends, except where a line obviously goes on."""
+    statements: list[list[_Token]] = []
+    broken = False
+    for is_end, run in groupby(tokens, key=lambda token: token.kind == "end"):
+        words = list(run)
+        if is_end:
+            broken = any(word.text == ";" for word in words)
             continue
-        open_end = bool(words) and (words[-1].kind == "operator" or words[-1].text in "+*,(")
-        goes_on = open_end or (following is not None and following.text in ("+", "*"))
-        if token.text == ";" or not goes_on:
-            statements.append([])
-    return [words for words in statements if words]
-
-
-def _following(tokens: list[_Token]) -> list[_Token | None]:
-    """Return for each word the next one that is no end; in one pass, for texts may be long."""
-    following: list[_Token | None] = []
-    latest: _Token | None = None
-    for token in reversed(tokens):
-        following.append(latest)
-        latest = token if token.kind != "end" else latest
-    return following[::-1]
+        last = statements[-1][-1] if statements else None
+        open_end = last is not None and (last.kind == "operator" or last.text in "+*,(")
+        if statements and not broken and (open_end or words[0].text in ("+", "*")):
+            statements[-1] += words
+        else:
+            statements.append(words)
+    return statements
 
 
 class _Statement:
@@ -201,8 +211,7 @@ class _Statement:
 
     def terms(self) -> list[Term]:
         left = [self._take("name", "the name of a variable").text]
-        while self._peek("+"):
-            self._at += 1
+        while self._skip("+"):
             left.append(self._take("name", "the name of a variable").text)
         operator = self._take("operator", "one of =~ ~ ~~ ==")
         if operator.text in _UNSUPPORTED:
@@ -217,8 +226,7 @@ class _Statement:
         return [replace(term, lhs=lhs) for lhs in left for term in right]
 
     def _equality(self, label: str) -> Term:
-        sign = -1.0 if self._peek("-") else 1.0
-        self._at += sign < 0
+        sign = -1.0 if self._skip("-") else 1.0
         if sign < 0 or (self._at < len(self._words) and self._words[self._at].kind == "number"):
             fixed = sign * self._number(self._take("number", "a number"))
             self._finish(_ONLY_EQUAL)
@@ -229,8 +237,7 @@ class _Statement:
 
     def _right_side(self, operator: _Token) -> list[Term]:
         terms = [self._term(operator)]
-        while self._peek("+"):
-            self._at += 1
+        while self._skip("+"):
             terms.append(self._term(operator))
         self._finish()
         return terms
@@ -239,13 +246,12 @@ class _Statement:
         """Read modifiers joined by * and the variable they belong to."""
         term = Term("", operator.text, "")  # type: ignore[arg-type]
         while self._is_modifier():
-            term = self._modified(term)
+            term = self._modify(term)
             self._take("sign", "'*'", "*")
         word = self._next("the name of a variable")
-        if word.kind == "number" and operator.text == "~" and float(word.text) == 1:
-            return replace(term, op="~1", rhs="")
-        if word.kind == "number" and operator.text == "~" and float(word.text) == 0:
-            return replace(term, op="~1", rhs="", fixed=0.0)
+        if word.kind == "number" and operator.text == "~" and float(word.text) in (0, 1):
+            term = replace(term, op="~1", rhs="")
+            return term if float(word.text) == 1 else replace(term, fixed=0.0)
         if word.kind != "name":
             self._fail(f"expected the name of a variable, got '{word.text}'.", word)
         return replace(term, rhs=word.text)
@@ -263,7 +269,7 @@ class _Statement:
             self._fail(f"numbers must be at most {_LARGEST:g}, got '{word.text}'.", word)
         return number
 
-    def _modified(self, term: Term) -> Term:
+    def _modify(self, term: Term) -> Term:
         word = self._next("a modifier")
         if word.text == "-":
             return replace(term, fixed=-self._number(self._take("number", "a number")))
@@ -273,7 +279,7 @@ class _Statement:
             return replace(term, label=word.text.strip('"'))
         if word.kind != "name":
             self._fail(f"expected a number, NA, a label or start(), got '{word.text}'.", word)
-        if self._peek("("):
+        if self._skip("("):
             return self._call(term, word)
         return replace(term, free=True) if word.text == "NA" else replace(term, label=word.text)
 
@@ -281,9 +287,7 @@ class _Statement:
         if name.text not in ("start", "label", "equal"):
             advice = " (one group only)" if name.text == "c" else ""
             self._fail(f"'{name.text}()' is not supported as a modifier{advice}.", name)
-        self._at += 1
-        sign = -1.0 if self._peek("-") else 1.0
-        self._at += sign < 0
+        sign = -1.0 if self._skip("-") else 1.0
         word = self._next("a value")
         self._take("sign", "')'", ")")
         if name.text == "start":
@@ -292,8 +296,11 @@ class _Statement:
             return replace(term, start=sign * self._number(word))
         return replace(term, label="".join(word.text.strip('"').split()))
 
-    def _peek(self, text: str) -> bool:
-        return self._at < len(self._words) and self._words[self._at].text == text
+    def _skip(self, text: str) -> bool:
+        """Go past the next word if it is this one."""
+        found = self._at < len(self._words) and self._words[self._at].text == text
+        self._at += found
+        return found
 
     def _next(self, expected: str) -> _Token:
         if self._at == len(self._words):
@@ -314,30 +321,5 @@ class _Statement:
             word = self._words[self._at]
             self._fail(f"'{word.text}' is unexpected here{'; ' + hint if hint else ''}.", word)
 
-    def _fail(self, message: str, word: _Token) -> None:
+    def _fail(self, message: str, word: _Token) -> NoReturn:
         raise ModelSyntaxError(message, word.line, word.column)
-
-
-Given = Structure | Mapping[str, Any] | str | Any  # the last: a result that has a structure
-
-_FORMS = "a Structure, a fit, a dict from factor to items, or lavaan's syntax"
-
-
-def as_structure(value: object, argument: str) -> Structure:
-    """Return the structure that was given in one of its forms.
-
-    Raises
-    ------
-    InputError
-        If it is none of them.
-    """
-    if isinstance(value, Structure):
-        return value
-    if isinstance(value, Mapping):
-        return Structure.from_keys(value)
-    if isinstance(value, str):
-        return measured_structure(value)
-    found = getattr(value, "structure", None)
-    if isinstance(found, Structure):
-        return found
-    raise InputError(f"`{argument}` must be {_FORMS}; got {type(value).__name__}.", argument)

@@ -4,20 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dtstat.sem.gaps import saturated_hessian
 from dtstat.sem.matrices import Layout, inverse
 from dtstat.sem.model import build_model
 from dtstat.sem.normal import (
     expected_information,
+    likelihood,
     objective,
     observed_information,
-    pairwise_moments,
     parameters_of,
-    pieces,
-    sample_from_rows,
     saturated_layout,
     squared_length,
 )
-from dtstat.sem.rows import saturated_pieces
+from dtstat.sem.rows import pairwise_moments, sample_from_rows
 
 ITEMS = tuple(f"x{k}" for k in range(1, 6))
 ROUNDING = 1e-10
@@ -49,7 +48,7 @@ def test_value_and_gradients_are_sums_over_the_patterns(share):
         value += 0.5 * weight * (logdet + np.trace(W @ A))
         G[np.ix_(o, o)] += weight * (W - W @ A @ W)
         g[o] += weight * W @ d
-    mine = pieces(sample, Sigma, mu)
+    mine = likelihood(sample, Sigma, mu)
     assert mine[0] == pytest.approx(value, abs=ROUNDING)
     np.testing.assert_allclose(mine[1], G, atol=ROUNDING)
     np.testing.assert_allclose(mine[2], g, atol=ROUNDING)
@@ -78,7 +77,7 @@ def test_saturated_information_is_the_derivative_of_the_gradient(share):
     sample, (Sigma, mu) = sample_from_rows(rows(share)), moments()
     layout = saturated_layout(ITEMS, True)
     theta = parameters_of(layout, Sigma, mu)
-    mine = saturated_pieces(sample.batches, Sigma, mu)
+    mine = saturated_hessian(sample.batches, Sigma, mu)
     np.testing.assert_allclose(mine, observed_information(sample, layout, theta), atol=DIFFERENCE)
     for k in range(len(theta)):
         step = np.where(np.arange(len(theta)) == k, 1e-5, 0.0)

@@ -8,21 +8,19 @@ from dtstat.sem.estimate import fit_normal
 from dtstat.sem.matrices import Layout, NotPositiveDefiniteError, inverse
 from dtstat.sem.model import build_model
 from dtstat.sem.normal import (
-    Given,
+    Covariates,
     case_scores,
-    complete_sample,
     expected_information,
     independence_layout,
-    independence_moments,
     log_likelihood,
     objective,
     observed_information,
     parameters_of,
-    sample_from_rows,
     saturated_layout,
     saturated_moments,
 )
 from dtstat.sem.robust import conditional_score_trace, saturated_score_trace, score_trace
+from dtstat.sem.rows import complete_sample, independence_moments, sample_from_rows
 
 ITEMS = tuple(f"x{k}" for k in range(1, 7))
 MODEL = "f =~ x1 + a*x2 + a*x3; g =~ x4 + x5 + x6; x1 ~~ x4; g ~ f"
@@ -274,7 +272,7 @@ def test_independence_moments_maximise_the_likelihood_of_independent_items():
 def test_given_predictors_are_no_parameters():
     X = rows()
     S, m = np.cov(X.T, bias=True), X.mean(axis=0)
-    given = Given((1, 4), S, m)
+    given = Covariates((1, 4), S, m)
     for make, count in ((saturated_layout, 21 - 3 + 4), (independence_layout, 4 + 4)):
         layout = make(ITEMS, True, given)
         assert layout.model.n_free == count
@@ -300,11 +298,11 @@ def test_the_trace_given_predictors_counts_their_moments_out():
     X = rows(400)
     sample = complete_sample(np.cov(X.T, bias=True), X.mean(axis=0), len(X))
     S, m = saturated_moments(sample)
-    given = Given((0, 3), S, m)
+    given = Covariates((0, 3), S, m)
     layout = saturated_layout(ITEMS, True, given)
     long = score_trace(X, sample, layout, parameters_of(layout, S, m))
     assert conditional_score_trace(X, sample, ITEMS, given) == pytest.approx(long, rel=1e-6)
-    nothing = conditional_score_trace(X, sample, ITEMS, Given((), S, m))
+    nothing = conditional_score_trace(X, sample, ITEMS, Covariates((), S, m))
     assert nothing == pytest.approx(saturated_score_trace(X, sample, S, m), rel=1e-8)
 
 
@@ -315,7 +313,7 @@ def test_the_trace_with_gaps_rests_on_the_observed_information():
     S, m = saturated_moments(sample)
     layout = saturated_layout(ITEMS, True)
     long = score_trace(X, sample, layout, parameters_of(layout, S, m))
-    found = conditional_score_trace(X, sample, ITEMS, Given((), S, m))
+    found = conditional_score_trace(X, sample, ITEMS, Covariates((), S, m))
     assert found == pytest.approx(long, rel=1e-8)
     assert found == pytest.approx(27, rel=0.15)  # normal rows: the number of parameters
 

@@ -5,8 +5,9 @@ import pytest
 
 from dtstat.sem.matrices import Layout, NotPositiveDefiniteError
 from dtstat.sem.model import build_model
-from dtstat.sem.normal import complete_sample, expected_information, objective
-from dtstat.sem.optimize import minimise, starting_values
+from dtstat.sem.normal import expected_information, objective
+from dtstat.sem.optimize import minimize, starting_values
+from dtstat.sem.rows import complete_sample
 
 # The search ends where the objective is expected to fall by less than 1e-13.
 MINIMUM = 1e-6
@@ -35,7 +36,7 @@ def rosenbrock_information(theta):
 
 def test_a_quadratic_takes_one_step():
     A, b = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([5.0, -7.0])
-    found = minimise(quadratic(A, b), lambda _: A, [np.zeros(2)])
+    found = minimize(quadratic(A, b), lambda _: A, [np.zeros(2)])
     np.testing.assert_allclose(found.theta, b, atol=MINIMUM)
     assert found.converged
     assert found.iterations == 2
@@ -45,21 +46,21 @@ def test_a_quadratic_takes_one_step():
 
 def test_wrong_information_only_costs_steps():
     A, b = np.diag([1.0, 100.0, 1e4]), np.array([1.0, 2.0, 3.0])
-    found = minimise(quadratic(A, b), lambda _: np.eye(3) * 300, [np.zeros(3)])
+    found = minimize(quadratic(A, b), lambda _: np.eye(3) * 300, [np.zeros(3)])
     assert found.converged
     np.testing.assert_allclose(found.theta, b, atol=MINIMUM)
 
 
 @pytest.mark.parametrize("start", [(-1.2, 1.0), (0.0, 0.0), (30.0, -40.0), (-3.0, 1e3)])
 def test_a_curved_valley_is_followed(start):
-    found = minimise(rosenbrock, rosenbrock_information, [np.array(start)])
+    found = minimize(rosenbrock, rosenbrock_information, [np.array(start)])
     assert found.converged
     np.testing.assert_allclose(found.theta, [1.0, 1.0], atol=1e-5)
 
 
 def test_a_direction_without_information_stays_where_it_is():
     A = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
-    found = minimise(quadratic(A, np.array([2.0, 1.0, 0.0])), lambda _: A, [np.array([0, 0, 9.0])])
+    found = minimize(quadratic(A, np.array([2.0, 1.0, 0.0])), lambda _: A, [np.array([0, 0, 9.0])])
     assert found.converged
     assert found.theta[:2].sum() == pytest.approx(3.0, abs=MINIMUM)
     assert found.theta[0] == pytest.approx(found.theta[1], abs=MINIMUM)
@@ -70,7 +71,7 @@ def test_a_direction_without_information_stays_where_it_is():
 def test_the_scale_of_a_parameter_does_not_matter(size):
     A = np.array([[3.0, 1.0], [1.0, 2.0]]) / np.outer([size, 1.0], [size, 1.0])
     b = np.array([5.0 * size, -7.0])
-    found = minimise(quadratic(A, b), lambda _: A, [np.zeros(2)])
+    found = minimize(quadratic(A, b), lambda _: A, [np.zeros(2)])
     assert found.converged
     np.testing.assert_allclose(found.theta, b, rtol=MINIMUM)
 
@@ -84,7 +85,7 @@ def barrier(theta):
 
 
 def test_steps_into_the_impossible_are_halved():
-    found = minimise(barrier, lambda theta: np.array([[1 / theta[0] ** 2]]), [np.array([50.0])])
+    found = minimize(barrier, lambda theta: np.array([[1 / theta[0] ** 2]]), [np.array([50.0])])
     assert found.converged
     assert found.theta[0] == pytest.approx(1.0, abs=MINIMUM)
 
@@ -95,7 +96,7 @@ def test_singular_matrices_on_the_way_are_impossible_points_too():
             raise np.linalg.LinAlgError
         return barrier(theta)
 
-    found = minimise(singular, lambda theta: np.array([[1 / theta[0] ** 2]]), [np.array([50.0])])
+    found = minimize(singular, lambda theta: np.array([[1 / theta[0] ** 2]]), [np.array([50.0])])
     assert found.theta[0] == pytest.approx(1.0, abs=MINIMUM)
 
 
@@ -104,14 +105,14 @@ def test_values_that_are_not_finite_are_no_progress():
         value, g = barrier(np.maximum(theta, 1e-3))
         return (value, g) if theta[0] > 0 else (np.nan, np.full(1, np.nan))
 
-    found = minimise(cliff, lambda theta: np.array([[1 / theta[0] ** 2]]), [np.array([50.0])])
+    found = minimize(cliff, lambda theta: np.array([[1 / theta[0] ** 2]]), [np.array([50.0])])
     assert found.converged
     assert found.theta[0] == pytest.approx(1.0, abs=MINIMUM)
 
 
 def test_the_second_start_is_tried_if_the_first_is_impossible():
     starts = [np.array([-1.0]), np.array([3.0])]
-    found = minimise(barrier, lambda theta: np.array([[1 / theta[0] ** 2]]), starts)
+    found = minimize(barrier, lambda theta: np.array([[1 / theta[0] ** 2]]), starts)
     assert found.converged
     assert found.theta[0] == pytest.approx(1.0, abs=MINIMUM)
     assert found.tried == (*(f"start 1, {way}" for way in BOTH), f"start 2, {BOTH[0]}")
@@ -119,7 +120,7 @@ def test_the_second_start_is_tried_if_the_first_is_impossible():
 
 def test_no_possible_start_is_reported():
     start = np.array([-1.0])
-    found = minimise(barrier, lambda _: np.eye(1), [start, start])
+    found = minimize(barrier, lambda _: np.eye(1), [start, start])
     assert not found.converged
     assert found.iterations == 0
     assert found.value == np.inf
@@ -130,7 +131,7 @@ def test_an_objective_without_minimum_does_not_converge():
     def slope(theta):
         return -float(theta[0]), np.array([-1.0])
 
-    found = minimise(slope, lambda _: np.eye(1), [np.zeros(1)])
+    found = minimize(slope, lambda _: np.eye(1), [np.zeros(1)])
     assert not found.converged
     assert found.value < 0
     assert found.tried == tuple(f"start 1, {way}" for way in BOTH)
@@ -145,7 +146,7 @@ def test_a_search_that_did_not_converge_is_never_passed_off_as_one_that_did():
             return x, np.array([1.0])
         return 0.5 * (x - 3) ** 2 + 1, np.array([x - 3])
 
-    found = minimise(two_sided, lambda _: np.eye(1), [np.array([-1.0]), np.array([5.0])])
+    found = minimize(two_sided, lambda _: np.eye(1), [np.array([-1.0]), np.array([5.0])])
     assert found.converged
     np.testing.assert_allclose(found.theta, [3.0], atol=MINIMUM)
     assert found.value == pytest.approx(1.0)
@@ -168,7 +169,7 @@ def exact(text=TWO):
 
 def search(layout, S, starts):
     sample = complete_sample(S, None, 100)
-    return minimise(
+    return minimize(
         lambda theta: objective(sample, layout, theta),
         lambda theta: expected_information(sample, layout, theta),
         starts,
