@@ -25,9 +25,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
+import cloudpickle
 import threadpoolctl
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-from joblib.externals import cloudpickle
 from joblib.parallel import get_active_backend
 
 from dtstat.core import checks
