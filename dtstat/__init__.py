@@ -41,13 +41,18 @@ from dtstat.structure.margin import Margin
 from dtstat.structure.path import Candidate
 from dtstat.structure.structure import Structure
 from dtstat.structure.syntax import ModelSyntaxError
-from dtstat.trust.api import diagnose, margin, plan, stability
 from dtstat.trust.bounds import Bound, bounds
-from dtstat.trust.diagnosis import Diagnosis
-from dtstat.trust.plan import SurveyPlan
-from dtstat.trust.planning import error_bound, max_items, min_margin, sample_size, sample_size_table
-from dtstat.trust.stability import Stability
-from dtstat.trust.survey import SurveyDesign, survey_design
+from dtstat.trust.diagnose import Diagnosis, diagnose
+from dtstat.trust.plan import SurveyPlan, plan
+from dtstat.trust.sample_size import (
+    error_bound,
+    max_items,
+    min_margin,
+    sample_size,
+    sample_size_table,
+)
+from dtstat.trust.stability import Stability, stability
+from dtstat.trust.survey import SurveyDesign, margin, survey_design
 from dtstat.trust.unique_child import ucc_probability
 
 __all__ = [

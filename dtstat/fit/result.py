@@ -13,7 +13,7 @@ from dtstat.fit.plots import FIT_KINDS
 from dtstat.fit.record import FitRecord
 
 if TYPE_CHECKING:
-    from dtstat.trust.diagnosis import Diagnosis
+    from dtstat.trust.diagnose import Diagnosis
     from dtstat.trust.stability import Stability
 
 import os

@@ -19,7 +19,7 @@ from dtstat.core.about import CITATION, __version__
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import InputError
 from dtstat.core.loading_table import loading_frame, table_order
-from dtstat.core.tables import Summary, Table
+from dtstat.core.tables import Table
 from dtstat.fit import frames
 from dtstat.fit.request import python_code, r_code
 from dtstat.fit.summary import (
@@ -37,8 +37,10 @@ from dtstat.page.document import Page, Section, numbers_of
 from dtstat.search.choose import GIVEN
 from dtstat.search.evaluate import INFORMATION, searching
 from dtstat.structure.barcode import Barcode
-from dtstat.trust.diagnosis import Diagnosis, implied_dependence
+from dtstat.trust.diagnose import Diagnosis, implied_dependence
+from dtstat.trust.diagnosis_tables import diagnosis_facts, diagnosis_title
 from dtstat.trust.stability import Stability
+from dtstat.trust.stability_tables import stability_facts, stability_title
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
@@ -158,33 +160,17 @@ def _choice(fit: DTFit) -> Section:
 def _trust(fit: DTFit, diagnosis: Diagnosis | None, stability: Stability | None) -> Section:
     if diagnosis is None and fit.n_factors:
         diagnosis = Diagnosis(fit, *implied_dependence(fit), None)
-    parts: list[Summary] = [] if diagnosis is None else [diagnosis.summary(_ROWS)]
-    parts += [] if stability is None else [stability.summary(_ROWS)]
-    facts = [_fact_table(part) for part in parts]
-    tables = [
-        table for part, head in zip(parts, facts, strict=True) for table in (head, *part.tables)
-    ]
-    more = (
-        ()
-        if stability is not None
-        else ("How stable the structure is under resampling: dt.stability(data).",)
-    )
-    return Section("trust", "Trust", more, tuple(tables))
-
-
-def _fact_table(summary: Summary) -> Table:
-    """Head lines of a summary as a table: what stands before the colon, and behind."""
-    title, *lines = summary.head
-    rows = []
-    for line in lines:
-        label, colon, text = line.partition(":  ")
-        rows.append((label, text.strip()) if colon else _plain(line))
-    return Table(title, ("", ""), tuple(rows), "ll")
-
-
-def _plain(line: str) -> tuple[str, str]:
-    label, colon, text = line.partition(": ")
-    return (label, text) if colon and len(label) < 20 else ("", line)
+    tables: list[Table] = []
+    if diagnosis is not None:
+        facts = diagnosis_facts(diagnosis)
+        tables.append(Table(diagnosis_title(diagnosis), ("", ""), facts, "ll"))
+        tables += diagnosis.summary(_ROWS).tables
+    if stability is not None:
+        facts = stability_facts(stability)
+        tables.append(Table(stability_title(stability), ("", ""), facts, "ll"))
+        tables += stability.summary(_ROWS).tables
+    more = "How stable the structure is under resampling: dt.stability(data)."
+    return Section("trust", "Trust", (more,) if stability is None else (), tuple(tables))
 
 
 def _reproduce(fit: DTFit) -> Section:

@@ -24,7 +24,7 @@ from dtstat.fit.plots import draw_margin
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dtstat.trust.diagnosis import Diagnosis
+    from dtstat.trust.diagnose import Diagnosis
     from dtstat.trust.plan import SurveyPlan
     from dtstat.trust.stability import Stability
 

@@ -1,6 +1,8 @@
 """Sample size by simulation: draw surveys, see whether the structure is found, adjust n.
 
-The chance of recovery is taken to rise with log n as a logistic curve. After a bracket is found by
+Three events are looked for (:func:`recovery_events`): one threshold separates all pairs of items,
+every factor is seen at a threshold of its own, or ``fit`` finds exactly the factors. The chance of
+recovery is taken to rise with log n as a logistic curve. After a bracket is found by
 doubling or halving, batches are drawn at the n where the curve, fitted to all draws so far,
 reaches the target; since nearly all draws are made there, the curve need only be right nearby.
 """
@@ -11,11 +13,20 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import cast
 
 import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.errors import DTError, silenced
 from dtstat.core.parallel import Jobs, Progress, run, track
+from dtstat.data.items import as_items
+from dtstat.dependence.compute import Missing, RowDependence, dependence_matrix
+from dtstat.fit.request import FitCall
+from dtstat.search.choose import by_first_item
+from dtstat.structure.margin import margin_values
+from dtstat.trust.refit import StructureFinder
+from dtstat.trust.survey import SurveyDesign
 
 Recovers = Callable[[int, np.random.Generator], bool]
 
@@ -244,3 +255,44 @@ def _conclude(state: _Tries, target: float, n_draws: int) -> RecoveryCurve:
         slope,
         state.most_rows,
     )
+
+
+def recovery_events(design: SurveyDesign, call: FitCall) -> dict[str, Recovers]:
+    """Return what to simulate, by the names of the targets of a plan."""
+    return {
+        "graph": _SurveyEvent(partial(_thresholds_separate, False), design, call),
+        "factors": _SurveyEvent(partial(_thresholds_separate, True), design, call),
+        "fit": _SurveyEvent(_fit_finds, design, call),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _SurveyEvent:
+    """Whether a survey of n people shows its structure; False if too few rows to compute it."""
+
+    happens: Callable[[SurveyDesign, FitCall, int, np.random.Generator], bool]
+    design: SurveyDesign
+    call: FitCall
+
+    def __call__(self, n: int, rng: np.random.Generator) -> bool:
+        with silenced():
+            try:
+                return self.happens(self.design, self.call, n, rng)
+            except DTError:
+                return False
+
+
+def _thresholds_separate(
+    one_per_factor: bool, design: SurveyDesign, call: FitCall, n: int, rng: np.random.Generator
+) -> bool:
+    items = as_items(design.draw(n, rng), screened=False)
+    strength = dependence_matrix(items, call.measure).strength
+    whole, local = margin_values(strength, design.support)
+    return bool((local > 0).all()) if one_per_factor else bool(whole > 0)
+
+
+def _fit_finds(design: SurveyDesign, call: FitCall, n: int, rng: np.random.Generator) -> bool:
+    items = as_items(design.draw(n, rng), screened=False)
+    rows = RowDependence(items, call.measure, cast(Missing, call.missing))
+    found = StructureFinder(rows, call)(np.arange(n), int(rng.integers(2**53)))
+    return np.array_equal(found, by_first_item(design.support))

@@ -1,6 +1,11 @@
-"""The result of ``dtstat.diagnose``: how far a fit can be trusted.
+"""``dtstat.diagnose``: how far a fit can be trusted.
 
-Working out a diagnosis: what the model implies, and intervals of the margins.
+The margin γ of a structure is half the distance from the weakest dependence within factors to the
+strongest between them; with γ > 0 one threshold gives exactly this structure. A diagnosis has the
+margin in the sample, with an interval from resamples, and the one that the fitted model implies;
+the same for every factor at a threshold of its own; bounds on the probability of error
+(:mod:`dtstat.trust.sample_size`); and the unique children (:mod:`dtstat.trust.unique_child`). Its
+tables are in :mod:`dtstat.trust.diagnosis_tables`.
 """
 
 from __future__ import annotations
@@ -8,7 +13,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,51 +21,124 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.canvas import draw
-from dtstat.core.checkpoints import Ledger
+from dtstat.core.checkpoints import CheckpointFile, Ledger, begun_seed, digest, open_checkpoint
+from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
-from dtstat.core.parallel import Jobs, Progress
+from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
 from dtstat.core.saved import register, save
 from dtstat.core.tables import Summary
 from dtstat.curves.estimate import draw_answers
 from dtstat.data.items import as_items
+from dtstat.dependence.api import Data
 from dtstat.dependence.compute import RowDependence, dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import LATENT, REGISTRY
 from dtstat.factors.robust import implied_correlations
+from dtstat.fit.api import picked
+from dtstat.fit.result import DTFit
 from dtstat.structure.margin import Margin, margin_values, structure_margin
-from dtstat.trust import diagnosis_summary as frames
+from dtstat.trust import diagnosis_tables as tables
 from dtstat.trust.bounds import NORMAL, Bound
-from dtstat.trust.diagnosis_summary import cores, diagnosis_summary
+from dtstat.trust.diagnosis_tables import core_support, diagnosis_summary
 from dtstat.trust.plots import DIAGNOSIS_KINDS
+from dtstat.trust.refit import check_same_data, row_dependence
 from dtstat.trust.resampling import resample, saved_numbers
 from dtstat.trust.survey import POPULATION, simulated_rows
 from dtstat.trust.unique_child import UniqueChildAudit
 
-if TYPE_CHECKING:
-    from dtstat.fit.result import DTFit
+_N_BOOT = 200
+_LEVEL = 0.95  # of the intervals
+_IMPLIED_SEED = 0
 
 
-@register
-@dataclass(frozen=True, eq=False)
-class MarginIntervals:
-    """Intervals of margins that allow for every pair being the one that decides, 95 %.
+def diagnose(
+    fit: DTFit,
+    data: Data | None = None,
+    n_boot: int | None = None,
+    seed: Seed = None,
+    n_jobs: Jobs = None,
+    progress: Progress = None,
+    checkpoint: CheckpointFile = None,
+) -> Diagnosis:
+    """Say how far a fit can be trusted: do the method's own assumptions hold.
 
-    Attributes
+    Thresholdability (is every pair within a factor more dependent than every pair between
+    factors, by what margin, which pairs decide), the same for each factor at its own threshold,
+    bounds on the probability of error, unique children and what hangs on single items, and which
+    missing edges keep items out.
+
+    Bounds are conditional: on the margin of the population being that of the sample, on the
+    threshold in the middle of the gap, and on items without ties; there are none for ratings. Those
+    of a factor (its core is among the cliques of the path) and of the graph (one threshold gives
+    exactly these factors) are about different events.
+
+    Parameters
     ----------
-    whole
-        (2,) of γ.
-    factors, cores
-        (d, 2) of the local margins of the factors, and of the cliques they are read off (NaN
-        without one).
-    n_boot, n_failed
-        Resamples they are from, and those that could not be used.
-    """
+    fit
+        Result of :func:`dtstat.fit`; of a structure that was given, too.
+    data
+        The data that were fitted, for intervals; without them margins have none.
+    n_boot
+        Resamples for the intervals; 200 with data. The intervals allow for every pair being the
+        one that decides, so that they cover with 95 % probability or more; with very few rows the
+        bootstrap itself is an approximation.
+    seed
+        Whole number; None for a fresh one, or that of ``checkpoint``.
+    n_jobs, progress
+        Workers, as in :func:`dtstat.dependence`, and progress.
+    checkpoint
+        File to which each resample is added when done; the same call goes on where it ends.
 
-    whole: FloatArray
-    factors: FloatArray
-    cores: FloatArray
-    n_boot: int
-    n_failed: int = 0
+    Returns
+    -------
+    Diagnosis
+
+    Raises
+    ------
+    InputError
+        If the fit has no factor, resamples are asked for without data, the data are not those
+        of the fit, or ``checkpoint`` is the file of another call.
+
+    Notes
+    -----
+    Cost: the dependence matrix for each resample. Interrupted from the keyboard, intervals are
+    from the resamples done.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> fit = dt.fit(dt.load_dataset("holzinger_swineford_9"))
+    >>> print(dt.diagnose(fit).verdict)
+    violated: x1–x2 (0.28) within a factor is weaker than x1–x9 (0.38) between factors
+    """
+    if not isinstance(fit, DTFit):
+        raise InputError(f"`fit` must be a result of fit(); got {type(fit).__name__}.", "fit")
+    if not fit.n_factors:
+        raise InputError("The fit has no factor, so there is nothing to diagnose.", "fit")
+    if data is None and n_boot is not None:
+        raise InputError(
+            "`n_boot` needs the data: a fit does not keep them. Call diagnose(fit, data).", "data"
+        )
+    intervals = None
+    if data is not None:
+        count = checks.integer(
+            "n_boot", _N_BOOT if n_boot is None else n_boot, 2, "200 is usually enough."
+        )
+        rows, jobs = _rows_of_fit(fit, data), check_jobs(n_jobs)
+        number = seed_number(begun_seed(checkpoint) if seed is None else seed)
+        header = {
+            "work": "diagnose",
+            "data": rows.items.digest(),
+            "structure": digest([fit.support, core_support(fit)]),
+            "measure": fit.call.measure,
+            "missing": fit.call.missing,
+            "seed": number,
+        }
+        ledger = open_checkpoint(checkpoint, header)
+        intervals = margin_intervals(fit, rows, count, number, jobs, progress, ledger)
+    with one_thread():
+        implied, simulated = implied_dependence(fit)
+    return Diagnosis(fit, implied, simulated, intervals)
 
 
 @register
@@ -116,7 +194,7 @@ class Diagnosis:
 
         None if every factor has its own threshold; see ``factors`` then.
         """
-        return frames.gap(self.fit)
+        return tables.threshold_gap(self.fit)
 
     @property
     def bound(self) -> Bound | None:
@@ -153,7 +231,7 @@ class Diagnosis:
         """
         if self.bound is None:
             return float("nan")
-        return frames.graph_error(self.fit.dependence, self.margin.value, self.bound)
+        return tables.graph_error_bound(self.fit.dependence, self.margin.value, self.bound)
 
     @cached_property
     def factors(self) -> pd.DataFrame:
@@ -167,21 +245,21 @@ class Diagnosis:
         verdict ("firm": the interval of the core's margin is above 0; "unsure"; "seen" without
         intervals; "no core").
         """
-        return frames.factor_frame(self)
+        return tables.factor_frame(self)
 
     @cached_property
     def audit(self) -> UniqueChildAudit:
         """Unique children, what hangs on single items, and what keeps items out of factors."""
-        return frames.unique_child_audit(self.fit)
+        return tables.unique_child_audit(self.fit)
 
     @property
     def pairs(self) -> pd.DataFrame:
         """One row per pair of items: dependence, implied, rows, whether they share a factor."""
-        return frames.pair_frame(self)
+        return tables.pair_frame(self)
 
     def tidy(self) -> pd.DataFrame:
         """One row per margin: of the whole structure, of every factor, of every core."""
-        return frames.tidy_frame(self)
+        return tables.tidy_frame(self)
 
     def glance(self) -> pd.DataFrame:
         """One row about the whole."""
@@ -239,37 +317,90 @@ class Diagnosis:
         return f"Diagnosis: margin {self.margin.value:.3f} by {self.measure}, {self.verdict}"
 
 
-_LEVEL = 0.95
-_IMPLIED_SEED = 0
+@register
+@dataclass(frozen=True, eq=False)
+class MarginIntervals:
+    """Intervals of margins that allow for every pair being the one that decides, 95 %.
 
-
-def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
-    """Return the dependence that the fitted model implies, and whether it is simulated.
-
-    By formula for rank measures and correlations of linear and copula models; from rows drawn
-    from the model otherwise. None if the measure is not one of dtstat's.
+    Attributes
+    ----------
+    whole
+        (2,) of γ.
+    factors, cores
+        (d, 2) of the local margins of the factors, and of the cliques they are read off (NaN
+        without one).
+    n_boot, n_failed
+        Resamples they are from, and those that could not be used.
     """
-    measure, names = fit.dependence.measure, fit.item_names
-    if measure not in REGISTRY:
-        return None, False
-    to_measure = np.copy if measure in LATENT else POPULATION.get(measure)
-    if fit.nonlinear is None and to_measure is not None:
-        values = to_measure(np.clip(implied_correlations(fit.estimate), -1.0, 1.0))
-        return DependenceMatrix(values, names, measure), False
-    rng = np.random.default_rng(_IMPLIED_SEED)
-    n = simulated_rows(measure)
-    if fit.nonlinear is not None:
-        X = draw_answers(fit.nonlinear.model, n, rng)
-    else:
-        root = np.linalg.cholesky(implied_correlations(fit.estimate))
-        X = rng.standard_normal((n, len(names))) @ root.T
-    with silenced():
-        drawn = dependence_matrix(as_items(X, screened=False), measure)
-    return DependenceMatrix(drawn.values, names, measure), True
+
+    whole: FloatArray
+    factors: FloatArray
+    cores: FloatArray
+    n_boot: int
+    n_failed: int = 0
+
+
+def _rows_of_fit(fit: DTFit, data: Data) -> RowDependence:
+    """Return the rows to draw from, checked to be those of the fit."""
+    if isinstance(data, DependenceMatrix):
+        raise InputError(
+            "`data` must be answers, not a matrix: resampling draws rows, and a matrix has none. "
+            "Leave `data` out for a diagnosis without intervals.",
+            "data",
+        )
+    try:
+        items = picked(data, fit.item_names)
+    except InputError as error:
+        if error.argument != "structure":
+            raise
+        text = str(error).replace("`structure` has the item", "The fit has the item")
+        raise InputError(text, "data") from None
+    rows = row_dependence(items, fit, fit.call.measure)
+    check_same_data(fit, rows)
+    return rows
+
+
+def margin_intervals(
+    fit: DTFit,
+    dependence: RowDependence,
+    n_boot: int,
+    seed: int,
+    n_jobs: Jobs,
+    progress: Progress,
+    ledger: Ledger | None = None,
+) -> MarginIntervals:
+    """Bootstrap the dependence of all pairs for intervals of all margins."""
+    strength, d = fit.dependence.strength, fit.n_factors
+    core_sets = core_support(fit)
+    work = _MarginDeviations(dependence, fit.dependence.values, fit.support, core_sets)
+    saved = None if ledger is None else saved_numbers(ledger, 1 + 2 * d)
+    done = resample(
+        work, dependence.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress, saved=saved
+    )
+    if not done.outcomes:
+        raise EstimationError(
+            "None of the resamples can be used: in each an item does not vary. Leave out items "
+            "with rare answers, or leave out `data` for a diagnosis without intervals."
+        )
+    if done.interrupted:
+        warn(
+            f"Interrupted after {len(done.outcomes)} of {n_boot} resamples.",
+            EstimationWarning,
+            stacklevel=3,
+        )
+    half = np.quantile(np.stack(done.outcomes), _LEVEL, axis=0)
+    whole, local = margin_values(strength, fit.support)
+    core_values = margin_values(strength, core_sets)[1]
+    core_values = np.where(core_sets.any(axis=0), core_values, np.nan)
+    estimates = np.concatenate([[whole], local, core_values])
+    intervals = np.column_stack([estimates - half, estimates + half])
+    return MarginIntervals(
+        intervals[0], intervals[1 : 1 + d], intervals[1 + d :], len(done.outcomes), done.n_failed
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class _Deviations:
+class _MarginDeviations:
     """How far margins may be off in one resample, of every set of items.
 
     The smallest |r| of a set of pairs, and the largest, move by no more than the most that any of
@@ -302,40 +433,26 @@ def _most(within: FloatArray, between: FloatArray) -> float:
     return float(within.max(initial=0.0) + between.max(initial=0.0)) / 2
 
 
-def margin_intervals(
-    fit: DTFit,
-    dependence: RowDependence,
-    n_boot: int,
-    seed: int,
-    n_jobs: Jobs,
-    progress: Progress,
-    ledger: Ledger | None = None,
-) -> MarginIntervals:
-    """Bootstrap the dependence of all pairs for intervals of all margins."""
-    strength, d = fit.dependence.strength, fit.n_factors
-    core_sets = cores(fit)
-    work = _Deviations(dependence, fit.dependence.values, fit.support, core_sets)
-    saved = None if ledger is None else saved_numbers(ledger, 1 + 2 * d)
-    done = resample(
-        work, dependence.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress, saved=saved
-    )
-    if not done.outcomes:
-        raise EstimationError(
-            "None of the resamples can be used: in each an item does not vary. Leave out items "
-            "with rare answers, or leave out `data` for a diagnosis without intervals."
-        )
-    if done.interrupted:
-        warn(
-            f"Interrupted after {len(done.outcomes)} of {n_boot} resamples.",
-            EstimationWarning,
-            stacklevel=3,
-        )
-    half = np.quantile(np.stack(done.outcomes), _LEVEL, axis=0)
-    whole, local = margin_values(strength, fit.support)
-    core_values = margin_values(strength, core_sets)[1]
-    core_values = np.where(core_sets.any(axis=0), core_values, np.nan)
-    estimates = np.concatenate([[whole], local, core_values])
-    intervals = np.column_stack([estimates - half, estimates + half])
-    return MarginIntervals(
-        intervals[0], intervals[1 : 1 + d], intervals[1 + d :], len(done.outcomes), done.n_failed
-    )
+def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
+    """Return the dependence that the fitted model implies, and whether it is simulated.
+
+    By formula for rank measures and correlations of linear and copula models; from rows drawn
+    from the model otherwise. None if the measure is not one of dtstat's.
+    """
+    measure, names = fit.dependence.measure, fit.item_names
+    if measure not in REGISTRY:
+        return None, False
+    to_measure = np.copy if measure in LATENT else POPULATION.get(measure)
+    if fit.nonlinear is None and to_measure is not None:
+        values = to_measure(np.clip(implied_correlations(fit.estimate), -1.0, 1.0))
+        return DependenceMatrix(values, names, measure), False
+    rng = np.random.default_rng(_IMPLIED_SEED)
+    n = simulated_rows(measure)
+    if fit.nonlinear is not None:
+        X = draw_answers(fit.nonlinear.model, n, rng)
+    else:
+        root = np.linalg.cholesky(implied_correlations(fit.estimate))
+        X = rng.standard_normal((n, len(names))) @ root.T
+    with silenced():
+        drawn = dependence_matrix(as_items(X, screened=False), measure)
+    return DependenceMatrix(drawn.values, names, measure), True
