@@ -13,7 +13,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.options import check_outputs, plain, write_csv, write_json, write_text
+from dtstat.cli.options import check_outputs, finite_or_none, write_csv, write_json, write_text
 from dtstat.core import checks
 from dtstat.core.errors import InputError
 
@@ -23,29 +23,29 @@ def fit(
     matrix: options.IsMatrix = False,
     n_obs: options.NObs = None,
     measure: options.MeasureName = None,
-    search: options.SearchName = "barcode",
-    thresholds: options.ThresholdsText = "exact",
+    search: options.SearchName = options.SEARCH,
+    thresholds: options.ThresholdsText = options.THRESHOLDS,
     estimator: Annotated[
         str,
         typer.Option(
             help="copula (any increasing item response), linear (straight lines), or with curves "
             "of the responses: spline, neural, variational (the last two need torch)."
         ),
-    ] = "copula",
+    ] = options.ESTIMATOR,
     criterion: Annotated[
         str,
         typer.Option(
             help="What chooses the structure: ebic, bic or aic (fit against number of parameters), "
             "validation, validation_2se or cv (likelihood of people left out of the fit)."
         ),
-    ] = "ebic",
-    min_children: options.MinChildren = 3,
+    ] = options.CRITERION,
+    min_children: options.MinChildren = options.MIN_CHILDREN,
     uncovered: Annotated[
         str,
         typer.Option(
             help="Items of no group: attach (to the factor they load on most), report or error."
         ),
-    ] = "attach",
+    ] = options.UNCOVERED,
     refine: Annotated[
         bool, typer.Option("--refine", help="Add and drop single loadings where that pays.")
     ] = False,
@@ -56,10 +56,10 @@ def fit(
             help="estimated (the model is an approximation, which limits what many rows prove) or "
             "none (it is exactly true)."
         ),
-    ] = "estimated",
+    ] = options.MISFIT,
     finalists: Annotated[
         int, typer.Option(help="With curves: structures that are fitted with them.")
-    ] = 3,
+    ] = options.FINALISTS,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -129,9 +129,12 @@ def fit(
         columns=columns,
         missing_codes=missing_codes,
     )
+    held = options.MEASURE if measure is None else measure
+    if isinstance(data, dtstat.DependenceMatrix):
+        held = data.measure
     result = dtstat.fit(
         data,
-        measure=_measure(data, measure),
+        measure=held,
         search=search,  # type: ignore[arg-type]
         thresholds=wanted,
         estimator=estimator,  # type: ignore[arg-type]
@@ -139,7 +142,7 @@ def fit(
         min_children=min_children,
         uncovered=uncovered,  # type: ignore[arg-type]
         refine=refine,
-        missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
+        missing=options.MISSING if missing is None else missing,  # type: ignore[arg-type]
         misfit=misfit,  # type: ignore[arg-type]
         finalists=finalists,
         preset=preset,  # type: ignore[arg-type]
@@ -223,18 +226,13 @@ class _Files:
             result.save(self.save, overwrite=True)
 
 
-def _measure(data: pd.DataFrame | dtstat.DependenceMatrix, measure: str | None) -> str:
-    """Return the measure that is thresholded: a matrix holds its own."""
-    if isinstance(data, dtstat.DependenceMatrix):
-        return data.measure
-    return "spearman" if measure is None else measure
-
-
 def _as_json(result: dtstat.DTFit) -> dict[str, object]:
     return {
         "n_obs": result.n_obs,
         "n_effective": result.n_effective,
-        "fit_measures": {name: plain(value) for name, value in result.fit_measures.items()},
+        "fit_measures": {
+            name: finite_or_none(value) for name, value in result.fit_measures.items()
+        },
         "structure": result.structure.to_keys(),
         "attached": list(result.attached_items),
         "uncovered": list(result.structure.uncovered),

@@ -20,8 +20,8 @@ def path(
     matrix: options.IsMatrix = False,
     n_obs: options.NObs = None,
     measure: options.MeasureName = None,
-    thresholds: options.ThresholdsText = "exact",
-    min_children: options.MinChildren = 3,
+    thresholds: options.ThresholdsText = options.THRESHOLDS,
+    min_children: options.MinChildren = options.MIN_CHILDREN,
     missing: options.MissingRows = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
@@ -78,10 +78,10 @@ def path(
             columns=columns,
             missing_codes=missing_codes,
         ),
-        measure="spearman" if measure is None else measure,
+        measure=options.MEASURE if measure is None else measure,
         thresholds=wanted,
         min_children=min_children,
-        missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
+        missing=options.MISSING if missing is None else missing,  # type: ignore[arg-type]
         n_jobs=jobs,
         progress=sys.stderr.isatty(),
         floor=_floor(floor),
@@ -103,7 +103,7 @@ def path(
             "thresholds": wanted,
             "min_children": min_children,
             "floor": getattr(result.dependence, "floor", None),
-            "missing": missing or (None if matrix else "pairwise"),
+            "missing": missing or (None if matrix else options.MISSING),
             "columns": options.split_names(columns),
             "missing_codes": options.split_names(missing_codes),
         }

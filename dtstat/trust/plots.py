@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from dtstat.trust.plan import SurveyPlan
     from dtstat.trust.stability import Stability
 
-DIAGNOSIS_KINDS: dict[str, Drawer] = {
-    "margin": lambda diagnosis, ax: draw_margin(diagnosis.fit, ax),
-    "factors": lambda diagnosis, ax: factor_margins(diagnosis.factors, ax),
-}
-STABILITY_KINDS: dict[str, Drawer] = {
-    "items": lambda stability, ax: draw_items(stability, ax),
-    "n_factors": lambda stability, ax: factor_numbers(
-        stability.n_factors, stability.fit.n_factors, ax
-    ),
-    "sizes": lambda stability, ax: agreement_by_size(stability.sizes.sort_values("n"), ax),
-}
 _METHODS = {
     "guarantee": ("-", canvas.BLUE, "guarantee"),
     "normal": ("--", canvas.VERMILION, "normal approximation"),
@@ -207,3 +196,16 @@ def planning_plot(
     canvas.titled(ax, title, "rows n (log scale)", "probability of error")
     canvas.legend_below(ax, 2)
     return ax
+
+
+DIAGNOSIS_KINDS: dict[str, Drawer] = {
+    "margin": lambda diagnosis, ax: draw_margin(diagnosis.fit, ax),
+    "factors": lambda diagnosis, ax: factor_margins(diagnosis.factors, ax),
+}
+STABILITY_KINDS: dict[str, Drawer] = {
+    "items": draw_items,
+    "n_factors": lambda stability, ax: factor_numbers(
+        stability.n_factors, stability.fit.n_factors, ax
+    ),
+    "sizes": lambda stability, ax: agreement_by_size(stability.sizes.sort_values("n"), ax),
+}
