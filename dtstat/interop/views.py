@@ -1,4 +1,4 @@
-"""What R is told of a result: the parts of an S3 object, readable without Python."""
+"""The parts of each result that R gets: an S3 object, readable without Python."""
 
 from __future__ import annotations
 
@@ -95,7 +95,13 @@ def _fit(fit: dt.DTFit) -> View:
         "glance": fit.glance(),
         "curves": None if fit.nonlinear is None else fit.response_curves(),
         "nonlinear_loadings": None if fit.nonlinear is None else fit.nonlinear_loadings,
-        "sample": None if fit.sample is None else _sample(fit.sample),
+        "sample": None
+        if fit.sample is None
+        else {
+            **{name: getattr(fit.sample, name) for name in ("n_given", "n_used", "n_complete")},
+            "kinds": dict(fit.sample.kinds),
+            "n_tied": fit.sample.n_tied,
+        },
         "state": to_bytes(fit, compressed=False),
     }
 
@@ -122,16 +128,6 @@ def _longest_bars(barcode: Barcode, factors: pd.DataFrame) -> pd.DataFrame:
             "factor": [", ".join(read_off[core]) for core in items],
         }
     )
-
-
-def _sample(facts: Any) -> View:
-    return {
-        "n_given": facts.n_given,
-        "n_used": facts.n_used,
-        "n_complete": facts.n_complete,
-        "kinds": dict(facts.kinds),
-        "n_tied": facts.n_tied,
-    }
 
 
 def _path(path: dt.SolutionPath) -> View:
@@ -202,10 +198,7 @@ def _diagnosis(one: dt.Diagnosis) -> View:
         "dropping": _joined(audit.dropping, "factors", "lost", "merged_into"),
         "outside": _joined(audit.outside, "missing_edges"),
         "pairs": one.pairs,
-        "tidy": one.tidy(),
-        "glance": one.glance(),
-        "text": one.summary().to_text(),
-        "state": to_bytes(one, compressed=False),
+        **_reports(one),
     }
 
 
@@ -220,10 +213,7 @@ def _stability(one: dt.Stability) -> View:
         "sizes": one.sizes,
         "alternatives": one.alternatives,
         "disagreement": one.disagreement,
-        "tidy": one.tidy(),
-        "glance": one.glance(),
-        "text": one.summary().to_text(),
-        "state": to_bytes(one, compressed=False),
+        **_reports(one),
     }
 
 
@@ -281,10 +271,7 @@ def _cfa(fit: dt.CFAFit) -> View:
         "model": fit.call.model,
         "estimator": fit.call.estimator,
         "notes": _texts(fit.warnings),
-        "tidy": fit.tidy(),
-        "glance": fit.glance(),
-        "text": fit.summary().to_text(),
-        "state": to_bytes(fit, compressed=False),
+        **_reports(fit),
     }
 
 
@@ -331,8 +318,14 @@ def _solutions(one: dt.SolutionComparison) -> View:
     }
 
 
-def _fields(one: KMO | BartlettTest) -> View:
-    return one._asdict()
+def _reports(one: dt.Diagnosis | dt.Stability | dt.CFAFit) -> View:
+    """Return what R's generics show, and the state that R sends back."""
+    return {
+        "tidy": one.tidy(),
+        "glance": one.glance(),
+        "text": one.summary().to_text(),
+        "state": to_bytes(one, compressed=False),
+    }
 
 
 def _numbers(measures: Mapping[str, float | None]) -> RArray:
@@ -367,6 +360,6 @@ _VIEWS: dict[type, Any] = {
     dt.EFAFit: _efa,
     dt.ParallelAnalysis: _parallel,
     dt.SolutionComparison: _solutions,
-    KMO: _fields,
-    BartlettTest: _fields,
+    KMO: KMO._asdict,
+    BartlettTest: BartlettTest._asdict,
 }
