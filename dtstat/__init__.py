@@ -42,7 +42,8 @@ from dtstat.structure.path import Candidate
 from dtstat.structure.structure import Structure
 from dtstat.structure.syntax import ModelSyntaxError
 from dtstat.trust.bounds import Bound, bounds
-from dtstat.trust.diagnose import Diagnosis, diagnose
+from dtstat.trust.diagnose import diagnose, margin
+from dtstat.trust.diagnosis import Diagnosis
 from dtstat.trust.plan import SurveyPlan, plan
 from dtstat.trust.sample_size import (
     error_bound,
@@ -51,8 +52,9 @@ from dtstat.trust.sample_size import (
     sample_size,
     sample_size_table,
 )
-from dtstat.trust.stability import Stability, stability
-from dtstat.trust.survey import SurveyDesign, margin, survey_design
+from dtstat.trust.stability import stability
+from dtstat.trust.stability_result import Stability
+from dtstat.trust.survey import SurveyDesign, survey_design
 from dtstat.trust.unique_child import ucc_probability
 
 __all__ = [

@@ -13,8 +13,8 @@ from dtstat.fit.plots import FIT_KINDS
 from dtstat.fit.record import FitRecord
 
 if TYPE_CHECKING:
-    from dtstat.trust.diagnose import Diagnosis
-    from dtstat.trust.stability import Stability
+    from dtstat.trust.diagnosis import Diagnosis
+    from dtstat.trust.stability_result import Stability
 
 import os
 from dataclasses import asdict, dataclass

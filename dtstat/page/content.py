@@ -32,10 +32,9 @@ from dtstat.page.document import Page, Section, numbers_of
 from dtstat.search.choose import GIVEN
 from dtstat.search.evaluate import INFORMATION, searching
 from dtstat.structure.barcode import Barcode
-from dtstat.trust.diagnose import Diagnosis, implied_dependence
+from dtstat.trust.diagnosis import Diagnosis, implied_dependence
 from dtstat.trust.diagnosis_tables import diagnosis_facts, diagnosis_title
-from dtstat.trust.stability import Stability
-from dtstat.trust.stability_tables import stability_facts, stability_title
+from dtstat.trust.stability_result import Stability, stability_facts, stability_title
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit

@@ -1,54 +1,38 @@
-"""``dtstat.diagnose``: how far a fit can be trusted.
+"""``dtstat.diagnose`` and ``dtstat.margin``: can the structure be read off by thresholds.
 
 The margin γ of a structure is half the distance from the weakest dependence within factors to the
-strongest between them; with γ > 0 one threshold gives exactly this structure. A diagnosis has the
-margin in the sample, with an interval from resamples, and the one that the fitted model implies;
-the same for every factor at a threshold of its own; bounds on the probability of error
-(:mod:`dtstat.trust.sample_size`); and the unique children (:mod:`dtstat.trust.unique_child`). Its
-tables are in :mod:`dtstat.trust.diagnosis_tables`.
+strongest between them; with γ > 0 one threshold gives exactly this structure. A diagnosis
+(:mod:`dtstat.trust.diagnosis`) has the margin in the sample, with an interval from resamples, and
+the one that the fitted model implies; the same for every factor at a threshold of its own; bounds
+on the probability of error; and the unique children.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
-from dtstat.core.canvas import draw
 from dtstat.core.checkpoints import CheckpointFile, Ledger, begun_seed, digest, open_checkpoint
 from dtstat.core.checks import Seed, seed_number
-from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
+from dtstat.core.errors import EstimationError, EstimationWarning, InputError, warn
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
-from dtstat.core.saved import register, save
-from dtstat.core.tables import Summary
-from dtstat.curves.estimate import draw_answers
-from dtstat.data.items import as_items
-from dtstat.dependence.api import Data
-from dtstat.dependence.compute import RowDependence, dependence_matrix
+from dtstat.dependence.api import Data, dependence
+from dtstat.dependence.compute import RowDependence
 from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.dependence.measures import LATENT, REGISTRY
-from dtstat.factors.robust import implied_correlations
 from dtstat.fit.api import picked
 from dtstat.fit.result import DTFit
 from dtstat.structure.margin import Margin, margin_values, structure_margin
-from dtstat.trust import diagnosis_tables as tables
-from dtstat.trust.bounds import NORMAL, Bound
-from dtstat.trust.diagnosis_tables import core_support, diagnosis_summary
-from dtstat.trust.plots import DIAGNOSIS_KINDS
-from dtstat.trust.refit import check_same_data, row_dependence
-from dtstat.trust.resampling import resample, saved_numbers
-from dtstat.trust.survey import POPULATION, simulated_rows
-from dtstat.trust.unique_child import UniqueChildAudit
+from dtstat.structure.syntax import Given, as_structure
+from dtstat.trust.diagnosis import Diagnosis, MarginIntervals, implied_dependence
+from dtstat.trust.diagnosis_tables import core_support
+from dtstat.trust.resampling import check_same_data, resample, row_dependence, saved_numbers
+from dtstat.trust.survey import SurveyDesign
 
 _N_BOOT = 200
 _LEVEL = 0.95  # of the intervals
-_IMPLIED_SEED = 0
 
 
 def diagnose(
@@ -141,205 +125,6 @@ def diagnose(
     return Diagnosis(fit, implied, simulated, intervals)
 
 
-@register
-@dataclass(frozen=True, eq=False, repr=False)
-class Diagnosis:
-    """How far a fit can be trusted.
-
-    Attributes
-    ----------
-    fit
-        The fit.
-    implied
-        Dependence that the fitted model implies, by the measure of the fit; None if that is a
-        function, which a fit does not keep.
-    implied_is_simulated
-        Whether that was simulated, because no formula is known.
-    intervals
-        Intervals of the margins; None without data.
-    """
-
-    fit: DTFit
-    implied: DependenceMatrix | None
-    implied_is_simulated: bool
-    intervals: MarginIntervals | None
-
-    @property
-    def measure(self) -> str:
-        """Measure of dependence."""
-        return self.fit.dependence.measure
-
-    @cached_property
-    def margin(self) -> Margin:
-        """Margins of the structure in the sample."""
-        strength = self.fit.dependence.strength
-        return structure_margin(strength, self.fit.structure, self.measure)
-
-    @cached_property
-    def implied_margin(self) -> Margin | None:
-        """Margins of the structure in the fitted model."""
-        if self.implied is None:
-            return None
-        strength, simulated = self.implied.strength, self.implied_is_simulated
-        return structure_margin(strength, self.fit.structure, self.measure, simulated)
-
-    @property
-    def verdict(self) -> str:
-        """Thresholdability in words."""
-        return self.margin.verdict
-
-    @property
-    def gap(self) -> tuple[float, float] | None:
-        """Absolute dependences next below and above the chosen threshold.
-
-        None if every factor has its own threshold; see ``factors`` then.
-        """
-        return tables.threshold_gap(self.fit)
-
-    @property
-    def bound(self) -> Bound | None:
-        """Concentration inequality of the measure; None if there is none for items like these.
-
-        Those of correlations hold for items without ties only. Of a matrix it is not known whether
-        there were ties: then the inequality is conditional on there being none.
-        """
-        try:
-            known = Bound.of(self.measure)
-        except InputError:
-            return None
-        return known if known.covers_ties or not self.n_tied else None
-
-    @property
-    def normal(self) -> Bound | None:
-        """Large-sample approximation of the same, not a guarantee; None as for ``bound``."""
-        if self.measure not in NORMAL:
-            return None
-        known = Bound.normal(self.measure)
-        return known if known.covers_ties or not self.n_tied else None
-
-    @property
-    def n_tied(self) -> int | None:
-        """Items with ties (two people gave the same answer); None if that is not known."""
-        return None if self.fit.sample is None else self.fit.sample.n_tied
-
-    @property
-    def error_bound(self) -> float:
-        """Bound on P(Ê(τ₀) ≠ E₀), if the margin of the population is that of the sample.
-
-        τ₀ is in the middle of the gap. Each pair counts with its own rows. 1 if the margin is not
-        positive; NaN without a bound, as for items with ties.
-        """
-        if self.bound is None:
-            return float("nan")
-        return tables.graph_error_bound(self.fit.dependence, self.margin.value, self.bound)
-
-    @cached_property
-    def factors(self) -> pd.DataFrame:
-        """One row per factor: is it on firm ground.
-
-        Columns: factor, n_items, margin (γ_C of all its items), lower, upper (95 %), weakest_within
-        and outside (the pairs that set it), core (the clique it is read off), core_margin,
-        core_lower, core_upper, core_weakest, core_outside, error_bound (of the probability that the
-        core is missed if its margin is as in the sample; NaN for items with ties), error_normal
-        (the same, by the normal approximation),
-        verdict ("firm": the interval of the core's margin is above 0; "unsure"; "seen" without
-        intervals; "no core").
-        """
-        return tables.factor_frame(self)
-
-    @cached_property
-    def audit(self) -> UniqueChildAudit:
-        """Unique children, what hangs on single items, and what keeps items out of factors."""
-        return tables.unique_child_audit(self.fit)
-
-    @property
-    def pairs(self) -> pd.DataFrame:
-        """One row per pair of items: dependence, implied, rows, whether they share a factor."""
-        return tables.pair_frame(self)
-
-    def tidy(self) -> pd.DataFrame:
-        """One row per margin: of the whole structure, of every factor, of every core."""
-        return tables.tidy_frame(self)
-
-    def glance(self) -> pd.DataFrame:
-        """One row about the whole."""
-        interval = [np.nan, np.nan] if self.intervals is None else self.intervals.whole
-        about = {
-            "measure": self.measure,
-            "n_obs": self.fit.n_obs,
-            "n_items": len(self.fit.item_names),
-            "n_factors": self.fit.n_factors,
-            "margin": self.margin.value,
-            "lower": float(interval[0]),
-            "upper": float(interval[1]),
-            "implied_margin": np.nan if self.implied_margin is None else self.implied_margin.value,
-            "thresholdable": self.margin.satisfied,
-            "error_bound": self.error_bound,
-            "n_firm": int((self.factors["verdict"] == "firm").sum()),
-            "unique_children": self.audit.satisfied,
-            "n_fragile": len(self.audit.fragile),
-        }
-        return pd.DataFrame([about])
-
-    def summary(self, max_rows: int = 20) -> Summary:
-        """Print the diagnosis on a page or two; at most ``max_rows`` rows per table."""
-        rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
-        return diagnosis_summary(self, rows)
-
-    def plot(self, kind: str = "margin", ax: Any = None) -> Any:
-        """Draw the diagnosis; needs matplotlib (the extra ``plot``).
-
-        Parameters
-        ----------
-        kind
-            "margin": pairs that share a factor beside those that do not. "factors": margins of the
-            factors with their intervals.
-        ax
-            Axes to draw on; a new figure if None.
-
-        Raises
-        ------
-        InputError
-            If the kind or an option is unknown, or there is nothing to draw.
-        MissingExtraError
-            If matplotlib is not installed.
-        """
-        return draw(DIAGNOSIS_KINDS, self, kind, ax, {})
-
-    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
-
-        A result saved there before is replaced; any other file only with ``overwrite=True``.
-        """
-        save(self, path, overwrite)
-
-    def __repr__(self) -> str:
-        return f"Diagnosis: margin {self.margin.value:.3f} by {self.measure}, {self.verdict}"
-
-
-@register
-@dataclass(frozen=True, eq=False)
-class MarginIntervals:
-    """Intervals of margins that allow for every pair being the one that decides, 95 %.
-
-    Attributes
-    ----------
-    whole
-        (2,) of γ.
-    factors, cores
-        (d, 2) of the local margins of the factors, and of the cliques they are read off (NaN
-        without one).
-    n_boot, n_failed
-        Resamples they are from, and those that could not be used.
-    """
-
-    whole: FloatArray
-    factors: FloatArray
-    cores: FloatArray
-    n_boot: int
-    n_failed: int = 0
-
-
 def _rows_of_fit(fit: DTFit, data: Data) -> RowDependence:
     """Return the rows to draw from, checked to be those of the fit."""
     if isinstance(data, DependenceMatrix):
@@ -362,7 +147,7 @@ def _rows_of_fit(fit: DTFit, data: Data) -> RowDependence:
 
 def margin_intervals(
     fit: DTFit,
-    dependence: RowDependence,
+    rows: RowDependence,
     n_boot: int,
     seed: int,
     n_jobs: Jobs,
@@ -372,11 +157,9 @@ def margin_intervals(
     """Bootstrap the dependence of all pairs for intervals of all margins."""
     strength, d = fit.dependence.strength, fit.n_factors
     core_sets = core_support(fit)
-    work = _MarginDeviations(dependence, fit.dependence.values, fit.support, core_sets)
+    work = _MarginDeviations(rows, fit.dependence.values, fit.support, core_sets)
     saved = None if ledger is None else saved_numbers(ledger, 1 + 2 * d)
-    done = resample(
-        work, dependence.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress, saved=saved
-    )
+    done = resample(work, rows.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress, saved=saved)
     if not done.outcomes:
         raise EstimationError(
             "None of the resamples can be used: in each an item does not vary. Leave out items "
@@ -433,26 +216,62 @@ def _most(within: FloatArray, between: FloatArray) -> float:
     return float(within.max(initial=0.0) + between.max(initial=0.0)) / 2
 
 
-def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
-    """Return the dependence that the fitted model implies, and whether it is simulated.
+def margin(
+    data: Data | SurveyDesign, structure: Given | None = None, measure: str = "kendall"
+) -> Margin:
+    """Measure how far a structure can be read off dependence by thresholds (Definition 4).
 
-    By formula for rank measures and correlations of linear and copula models; from rows drawn
-    from the model otherwise. None if the measure is not one of dtstat's.
+    γ is half the distance from the weakest dependence within factors to the strongest between
+    them; each factor has a local margin of its own. A positive margin says that some threshold
+    gives this structure; another structure may have one at another threshold.
+
+    Parameters
+    ----------
+    data
+        Answers or a DependenceMatrix, for the margin in the sample; a SurveyDesign, for that in the
+        population. Pearson, Spearman and Kendall of a design are computed by formula, other
+        measures and answers on a scale from 100,000 simulated rows (4,000 where the cost grows
+        with their square). For any other model, simulate as many and give them as data.
+    structure
+        The factors; a SurveyDesign has its own.
+    measure
+        As in :func:`dtstat.dependence`; a DependenceMatrix has its own.
+
+    Raises
+    ------
+    InputError
+        If the structure is missing, or its items are not those of the data.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> tight = dt.survey_design(3, 3, [0.9, 0.8, 0.5] * 3, factor_correlation=0.75)
+    >>> dt.margin(tight)
+    Margin by kendall: -0.077, violated: x2–x3 (0.26) within a factor is weaker than x1–x4 (0.42) \
+between factors
+
+    One factor with the loadings .87, .69, .58, or two with the correlation .72, the first with
+    the loadings .87, .69 and the second with .8, have the same correlations. Both structures are
+    thresholdable, at thresholds below .4 and from .5 to .6:
+
+    >>> R = dt.DependenceMatrix.from_matrix([[1, 0.6, 0.5], [0.6, 1, 0.4], [0.5, 0.4, 1]])
+    >>> one = dt.Structure([[1], [1], [1]], R.names)
+    >>> two = dt.Structure([[1, 0], [1, 0], [0, 1]], R.names)
+    >>> dt.margin(R, one).satisfied, dt.margin(R, two).satisfied
+    (True, True)
     """
-    measure, names = fit.dependence.measure, fit.item_names
-    if measure not in REGISTRY:
-        return None, False
-    to_measure = np.copy if measure in LATENT else POPULATION.get(measure)
-    if fit.nonlinear is None and to_measure is not None:
-        values = to_measure(np.clip(implied_correlations(fit.estimate), -1.0, 1.0))
-        return DependenceMatrix(values, names, measure), False
-    rng = np.random.default_rng(_IMPLIED_SEED)
-    n = simulated_rows(measure)
-    if fit.nonlinear is not None:
-        X = draw_answers(fit.nonlinear.model, n, rng)
+    if isinstance(data, SurveyDesign):
+        if structure is not None:
+            raise InputError("`structure` is part of a SurveyDesign; leave it out.", "structure")
+        return data.margin(measure)
+    if structure is None:
+        raise InputError(
+            "`structure` must be given: whose margin is wanted? Give a Structure, or a fit.",
+            "structure",
+        )
+    structure = as_structure(structure, "structure")
+    if isinstance(data, DependenceMatrix):
+        matrix = data.select(structure.item_names)
     else:
-        root = np.linalg.cholesky(implied_correlations(fit.estimate))
-        X = rng.standard_normal((n, len(names))) @ root.T
-    with silenced():
-        drawn = dependence_matrix(as_items(X, screened=False), measure)
-    return DependenceMatrix(drawn.values, names, measure), True
+        matrix = dependence(picked(data, structure.item_names), measure)
+    return structure_margin(matrix.strength, structure, matrix.measure)

@@ -19,7 +19,7 @@ from dtstat.trust.unique_child import UniqueChildAudit, audit
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
-    from dtstat.trust.diagnose import Diagnosis
+    from dtstat.trust.diagnosis import Diagnosis
 
 _MOST_ITEMS = 8  # named in a cell
 _HEADERS = {

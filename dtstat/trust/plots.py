@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dtstat.trust.plan import SurveyPlan
-    from dtstat.trust.stability import Stability
+    from dtstat.trust.stability_result import Stability
 
 _METHODS = {
     "guarantee": ("-", canvas.BLUE, "guarantee"),

@@ -25,7 +25,7 @@ from dtstat.dependence.compute import Missing, RowDependence, dependence_matrix
 from dtstat.fit.request import FitCall
 from dtstat.search.choose import by_first_item
 from dtstat.structure.margin import margin_values
-from dtstat.trust.refit import StructureFinder
+from dtstat.trust.stability import StructureFinder
 from dtstat.trust.survey import SurveyDesign
 
 Recovers = Callable[[int, np.random.Generator], bool]

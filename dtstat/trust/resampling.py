@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -18,12 +18,46 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.checkpoints import Ledger, Saved
 from dtstat.core.errors import EstimationError, InputError
 from dtstat.core.parallel import Jobs, Progress, run, track
+from dtstat.data.items import ItemData
+from dtstat.dependence.compute import Missing, PairFunction, RowDependence
+from dtstat.dependence.measures import REGISTRY
+
+if TYPE_CHECKING:
+    from dtstat.fit.result import DTFit
 
 T = TypeVar("T")
 RowWork = Callable[[IntArray, int], T]
 Scheme = Literal["bootstrap", "subsample"]
 
 SCHEMES = ("bootstrap", "subsample")
+_ROUNDING = 1e-8  # the same answers give the same dependence up to this
+
+
+def row_dependence(items: ItemData, fit: DTFit, measure: str | PairFunction) -> RowDependence:
+    """Return the rows of a fit's items, ready to be drawn from."""
+    if isinstance(measure, str) and measure not in REGISTRY:
+        raise InputError(
+            f"The measure of the fit is the function '{measure}', which a fit does not keep, so "
+            "rows cannot be drawn again for it. Give `data` and the arguments of fit() instead of "
+            "a fit, or for a diagnosis leave out `data`.",
+            "fit",
+        )
+    return RowDependence(items.select(fit.item_names), measure, cast(Missing, fit.call.missing))
+
+
+def check_same_data(fit: DTFit, rows: RowDependence) -> None:
+    """Refuse rows that do not have the dependence of the fit."""
+    here = rows(np.arange(rows.n_rows)).values
+    apart = np.abs(here - fit.dependence.values) > _ROUNDING
+    if apart.any():
+        i, j = np.argwhere(apart)[0]
+        a, b = fit.item_names[i], fit.item_names[j]
+        raise InputError(
+            f"`data` are not the data of the fit: the dependence of '{a}' and '{b}' is "
+            f"{fit.dependence.values[i, j]:.4f} there and {here[i, j]:.4f} here. Give the same "
+            "rows.",
+            "data",
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,53 +1,50 @@
 """``dtstat.stability``: what happens to a structure when the rows are others.
 
-Rows are drawn, the whole procedure of ``fit`` runs on them, and the structures found are compared
-with that of all rows, factors matched (:func:`dtstat.trust.resampling.agreement`).
+Rows are drawn, the whole procedure of ``fit`` runs on them (:class:`StructureFinder`), and the
+structures found are compared with that of all rows, factors matched
+(:func:`dtstat.trust.resampling.agreement`).
 """
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from dtstat.core import checks
-from dtstat.core.arrays import BoolArray
-from dtstat.core.canvas import draw
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.checkpoints import CheckpointFile, begun_seed, digest, open_checkpoint
 from dtstat.core.checks import Seed, seed_number
-from dtstat.core.errors import EstimationError, EstimationWarning, InputError, warn
+from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
 from dtstat.core.parallel import Jobs, Progress, check_jobs
-from dtstat.core.saved import register, save
-from dtstat.core.tables import Summary
+from dtstat.curves.estimate import NONLINEAR
 from dtstat.data.items import ItemData, as_items
 from dtstat.dependence.api import Data
-from dtstat.dependence.hidden import HiddenPair, exceeding_pairs
+from dtstat.dependence.compute import RowDependence
+from dtstat.dependence.hidden import exceeding_pairs
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.factors.copula import BRIDGES, latent_correlations
+from dtstat.factors.reported import Answers, Source
+from dtstat.factors.small_models import fit_small
 from dtstat.fit.api import fit as fit_data
+from dtstat.fit.curve_pipeline import fit_curves
+from dtstat.fit.pipeline import Input, Work, fit_items, refuse_uncovered, search, typical_rows
+from dtstat.fit.request import FitCall
 from dtstat.fit.result import DTFit
-from dtstat.search.choose import GIVEN
-from dtstat.structure.compare import compare
-from dtstat.structure.structure import Structure
-from dtstat.trust.plots import STABILITY_KINDS
-from dtstat.trust.refit import StructureFinder, check_same_data, row_dependence
+from dtstat.search.choose import GIVEN, by_first_item
+from dtstat.search.evaluate import HELD_OUT
 from dtstat.trust.resampling import (
     SCHEMES,
-    Agreement,
     Resamples,
     Scheme,
-    agreement,
+    check_same_data,
     resample,
+    row_dependence,
     saved_structures,
 )
-from dtstat.trust.stability_tables import stability_summary
-
-register(HiddenPair)
+from dtstat.trust.stability_result import SampleRound, Stability
 
 
 def stability(
@@ -226,233 +223,49 @@ def _sample_round(found: Resamples[BoolArray]) -> SampleRound:
     return SampleRound(found.n_rows, found.outcomes, found.n_asked, found.n_failed)
 
 
-@register
-@dataclass(frozen=True, eq=False, repr=False)
-class Stability:
-    """How stable a structure is under resampling of the whole procedure.
-
-    All shares are shares of resamples: how often something comes out again. They are not
-    probabilities that it is right; a procedure that errs can err in the same way every time.
-
-    Attributes
-    ----------
-    fit
-        The fit to all rows: the reference.
-    scheme
-        "bootstrap" or "subsample".
-    main
-        Resamples that the tables are about.
-    smaller
-        Subsamples of other sizes, for the effect of n.
-    disagreements
-        Pairs whose dependence exceeds what ranks show, by more than chance, the clearest first.
-    seed
-        Of the resamples.
-    """
-
-    fit: DTFit
-    scheme: str
-    main: SampleRound
-    smaller: tuple[SampleRound, ...]
-    disagreements: tuple[HiddenPair, ...]
-    seed: int
-
-    @cached_property
-    def agreement(self) -> Agreement:
-        """How the resamples agree with the reference."""
-        return agreement(self.fit.support, self.main.supports)
-
-    @property
-    def edges(self) -> pd.DataFrame:
-        """Share of resamples in which two items share a factor, items by items."""
-        names = list(self.fit.item_names)
-        return pd.DataFrame(self.agreement.edges, index=names, columns=names)
-
-    @property
-    def memberships(self) -> pd.DataFrame:
-        """Share of resamples in which an item is in a factor, factors matched: items by factors."""
-        names = list(self.fit.item_names)
-        values = self.agreement.memberships
-        return pd.DataFrame(values, index=names, columns=list(self.fit.factor_names))
-
-    @property
-    def n_factors(self) -> pd.DataFrame:
-        """How many resamples have so many factors: n_factors, count, share."""
-        counts = self.agreement.n_factors
-        frame = pd.DataFrame({"n_factors": list(counts), "count": list(counts.values())})
-        return frame.assign(share=frame["count"] / max(self.main.n_done, 1))
-
-    @property
-    def items(self) -> pd.DataFrame:
-        """One row per item: factors, stability, the other factor it is in most often.
-
-        stability is the share of resamples in which the item is in the partners of its factors and
-        in no other factor; elsewhere the factor it does not belong to, but is most often in.
-        """
-        shares = np.where(self.fit.support, -1.0, self.agreement.memberships)
-        other = shares.argmax(axis=1) if shares.shape[1] else np.zeros(len(shares), dtype=int)
-        often = shares.max(axis=1, initial=0.0)
-        names = self.fit.factor_names
-        in_none = np.stack([~support.any(axis=1) for support in self.main.supports])
-        return pd.DataFrame(
-            {
-                "item": list(self.fit.item_names),
-                "factors": [self.fit.structure.parents(i) for i in range(len(shares))],
-                "stability": self.agreement.items,
-                "elsewhere": [
-                    names[k] if share > 0 else "" for k, share in zip(other, often, strict=True)
-                ],
-                "elsewhere_share": np.maximum(often, 0.0),
-                "no_factor": in_none.mean(axis=0).tolist(),
-            }
-        )
-
-    @property
-    def factors(self) -> pd.DataFrame:
-        """One row per factor: n_items, exact (share that is the same), jaccard (mean overlap)."""
-        return pd.DataFrame(
-            {
-                "factor": list(self.fit.factor_names),
-                "n_items": self.fit.support.sum(axis=0),
-                "exact": self.agreement.exact,
-                "jaccard": self.agreement.jaccard,
-                "items": [self.fit.structure.children(k) for k in self.fit.factor_names],
-            }
-        )
-
-    @property
-    def sizes(self) -> pd.DataFrame:
-        """Effect of n: one row per size of subsamples, with agreement and number of factors."""
-        rows = []
-        for part in (*self.smaller, self.main):
-            found = agreement(self.fit.support, part.supports)
-            factors = np.array([support.shape[1] for support in part.supports])
-            rows.append(
-                {
-                    "n": part.n_rows,
-                    "resamples": part.n_done,
-                    "scheme": "subsample" if part is not self.main else self.scheme,
-                    "f1": float(found.f1.mean()),
-                    "same_structure": float((found.f1 == 1).mean()),
-                    "same_n_factors": float((factors == self.fit.n_factors).mean()),
-                    "n_factors": float(factors.mean()),
-                }
-            )
-        return pd.DataFrame(rows)
-
-    @cached_property
-    def structures(self) -> tuple[tuple[Structure, int], ...]:
-        """Distinct structures of the resamples with their counts, the most frequent first."""
-        names = self.fit.item_names
-        counts = Counter(Structure(support, names) for support in self.main.supports)
-        return tuple(counts.most_common())
-
-    @property
-    def alternatives(self) -> pd.DataFrame:
-        """One row per structure found: count, share, n_factors, loadings that differ."""
-        mine = self.fit.structure
-        rows = [
-            (count, count / self.main.n_done, one.n_factors, compare(one, mine).hamming)
-            for one, count in self.structures
-        ]
-        return pd.DataFrame(rows, columns=["count", "share", "n_factors", "differs_by"])
-
-    @property
-    def disagreement(self) -> pd.DataFrame:
-        """Pairs that depend by more than ranks show: first, second, rank, any, excess."""
-        names = self.fit.item_names
-        rows = [
-            (names[one.first], names[one.second], one.rank_correlation, one.any_correlation)
-            for one in self.disagreements
-        ]
-        frame = pd.DataFrame(rows, columns=["first", "second", "rank", "any"])
-        return frame.assign(excess=frame["any"] - frame["rank"])
-
-    def tidy(self) -> pd.DataFrame:
-        """One row per item and factor: share of resamples, and whether it is in the structure."""
-        frame = self.memberships.rename_axis("item").reset_index()
-        long = frame.melt(id_vars="item", var_name="factor", value_name="share")
-        belongs = self.fit.support.T.reshape(-1)
-        return long.assign(in_structure=belongs)
-
-    def glance(self) -> pd.DataFrame:
-        """One row about the whole."""
-        about = {
-            "scheme": self.scheme,
-            "n_obs": self.fit.n_obs,
-            "n_resampled": self.main.n_rows,
-            "n_asked": self.main.n_asked,
-            "n_done": self.main.n_done,
-            "n_failed": self.main.n_failed,
-            "f1": float(self.agreement.f1.mean()),
-            "same_structure": float((self.agreement.f1 == 1).mean()),
-            "same_n_factors": self.agreement.n_factors.get(self.fit.n_factors, 0)
-            / self.main.n_done,
-            "seed": self.seed,
-        }
-        return pd.DataFrame([about])
-
-    def summary(self, max_rows: int = 30) -> Summary:
-        """Print the stability of factors and items, at most ``max_rows`` rows per table."""
-        rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
-        return stability_summary(self, rows)
-
-    def plot(self, kind: str = "items", ax: Any = None) -> Any:
-        """Draw what the resamples found; needs matplotlib (the extra ``plot``).
-
-        Parameters
-        ----------
-        kind
-            "items": how often items are in factors. "n_factors": how often each number of factors
-            was found. "sizes": agreement against the rows of a resample.
-        ax
-            Axes to draw on; a new figure if None.
-
-        Raises
-        ------
-        InputError
-            If the kind or an option is unknown, or there is nothing to draw.
-        MissingExtraError
-            If matplotlib is not installed.
-        """
-        return draw(STABILITY_KINDS, self, kind, ax, {})
-
-    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
-
-        A result saved there before is replaced; any other file only with ``overwrite=True``.
-        """
-        save(self, path, overwrite)
-
-    def __repr__(self) -> str:
-        f1 = self.agreement.f1.mean()
-        return (
-            f"Stability: {self.main.n_done} {self.scheme} resamples of {self.main.n_rows} rows, "
-            f"mean agreement F1 {f1:.3f}"
-        )
-
-
-@register
 @dataclass(frozen=True, eq=False)
-class SampleRound:
-    """Structures found in resamples of one size.
+class StructureFinder:
+    """Finds the structure in chosen rows, as a call of ``fit`` would.
 
-    Attributes
+    Dependence, search and choice run alone, with compiled estimates of the candidate models.
+    Criteria that hold out rows, and curves, run ``fit`` as it is.
+
+    Parameters
     ----------
-    n_rows
-        Rows of a resample.
-    supports
-        (p, d) what was found in each.
-    n_asked, n_failed
-        Resamples asked for, and those in which an item did not vary.
+    dependence
+        All rows, with the measure of dependence.
+    call
+        What ``fit`` was asked for.
+    grid
+        Thresholds that were asked for; None for all.
     """
 
-    n_rows: int
-    supports: tuple[BoolArray, ...]
-    n_asked: int
-    n_failed: int
+    dependence: RowDependence
+    call: FitCall
+    grid: FloatArray | None = None
 
-    @property
-    def n_done(self) -> int:
-        """Resamples with a structure."""
-        return len(self.supports)
+    def __call__(self, rows: IntArray, seed: int) -> BoolArray:
+        """Return the (p, d) structure; warnings are not given again."""
+        call, measure = self.call, self.dependence.measure
+        compiled = call.estimator == "copula" and measure in BRIDGES
+        compiled |= call.estimator == "linear" and measure == "pearson"
+        with silenced():
+            if compiled and call.criterion not in HELD_OUT:
+                return self._find_compiled(rows)
+            return self._find_by_fit(rows, seed)
+
+    def _find_compiled(self, rows: IntArray) -> BoolArray:
+        matrix = self.dependence(rows)
+        latent = latent_correlations(matrix)
+        answers = Answers.of(self.dependence.items.take(rows))
+        problem = Input(matrix, Source(latent, answers), latent.R, typical_rows(matrix))
+        _, outcome = search(problem, self.call, Work(self.dependence.measure, self.grid), fit_small)
+        support = by_first_item(outcome.best.proposal.support)
+        refuse_uncovered(support, matrix.names, self.call)
+        return support
+
+    def _find_by_fit(self, rows: IntArray, seed: int) -> BoolArray:
+        call = self.call if self.call.seed is None else replace(self.call, seed=seed)
+        fit = fit_curves if call.estimator in NONLINEAR else fit_items
+        taken = self.dependence.items.take(rows)
+        return fit(taken, call, Work(self.dependence.measure, self.grid)).support

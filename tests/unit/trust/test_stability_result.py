@@ -9,7 +9,7 @@ import pytest
 import dtstat as dt
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import RowDependence
-from dtstat.trust.refit import StructureFinder
+from dtstat.trust.stability import StructureFinder
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 LIKERT = dt.load_dataset("likert_survey")
