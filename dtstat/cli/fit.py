@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -116,8 +116,20 @@ def fit(
 
     Example: dtstat fit holzinger_swineford_26
     """
-    files = _Files(csv, candidates, scores, curves, json_file, lavaan, save)
-    files.check(matrix, estimator, preset, force, (file, checkpoint))
+    outputs = {
+        "--csv": csv,
+        "--candidates": candidates,
+        "--scores": scores,
+        "--curves": curves,
+        "--json": json_file,
+        "--lavaan": lavaan,
+        "--save": save,
+    }
+    check_outputs(outputs, force, (file,), {"--checkpoint": checkpoint})
+    if scores is not None and matrix:
+        raise InputError("--scores does not go with --matrix; people are scored by their answers.")
+    if curves is not None and preset is None:
+        _check_draws_curves(estimator)
     checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
     wanted = options.parse_thresholds(thresholds)
     data = options.answers_or_matrix(
@@ -163,67 +175,36 @@ def fit(
         "thresholds": wanted,
         "missing": None if matrix else result.call.missing,
     }
-    files.write(result, data, call)
+    _write(result, data, call, outputs)
 
 
-@dataclass(frozen=True)
-class _Files:
-    """Where to write what; None for nowhere."""
+def _check_draws_curves(estimator: str) -> None:
+    if estimator in ("copula", "linear"):
+        raise InputError(
+            f"--curves needs an estimator that draws curves; '{estimator}' does not. Use "
+            "--estimator spline."
+        )
 
-    csv: Path | None
-    candidates: Path | None
-    scores: Path | None
-    curves: Path | None
-    json: Path | None
-    lavaan: Path | None
-    save: Path | None
 
-    def check(
-        self,
-        matrix: bool,
-        estimator: str,
-        preset: str | None,
-        force: bool,
-        others: tuple[str, Path | None],
-    ) -> None:
-        """Refuse, before any work is done, what cannot or must not be written.
-
-        ``others`` are FILE and the checkpoint.
-        """
-        read, checkpoint = others
-        outputs = {f"--{option}": file for option, file in asdict(self).items()}
-        check_outputs(outputs, force, (read,), {"--checkpoint": checkpoint})
-        if self.curves is not None and preset is None and estimator in ("copula", "linear"):
-            raise InputError(
-                f"--curves needs an estimator that draws curves; '{estimator}' does not. Use "
-                "--estimator spline."
-            )
-        if self.scores is not None and matrix:
-            raise InputError(
-                "--scores does not go with --matrix; people are scored by their answers."
-            )
-
-    def write(
-        self,
-        result: dtstat.DTFit,
-        data: pd.DataFrame | dtstat.DependenceMatrix,
-        call: Mapping[str, object],
-    ) -> None:
-        """Write what was asked for."""
-        if self.csv is not None:
-            write_csv(result.tidy(), self.csv)
-        if self.candidates is not None:
-            write_csv(result.candidates, self.candidates)
-        if self.scores is not None:
-            write_csv(result.factor_scores(data), self.scores)
-        if self.curves is not None:
-            write_csv(result.response_curves(), self.curves)
-        if self.json is not None:
-            write_json(self.json, call, _as_json(result))
-        if self.lavaan is not None:
-            write_text(self.lavaan, result.to_lavaan() + "\n")
-        if self.save is not None:
-            result.save(self.save, overwrite=True)
+def _write(
+    result: dtstat.DTFit,
+    data: pd.DataFrame | dtstat.DependenceMatrix,
+    call: Mapping[str, object],
+    outputs: Mapping[str, Path | None],
+) -> None:
+    """Write what was asked for."""
+    writers: dict[str, Callable[[Path], None]] = {
+        "--csv": lambda file: write_csv(result.tidy(), file),
+        "--candidates": lambda file: write_csv(result.candidates, file),
+        "--scores": lambda file: write_csv(result.factor_scores(data), file),
+        "--curves": lambda file: write_csv(result.response_curves(), file),
+        "--json": lambda file: write_json(file, call, _as_json(result)),
+        "--lavaan": lambda file: write_text(file, result.to_lavaan() + "\n"),
+        "--save": lambda file: result.save(file, overwrite=True),
+    }
+    for option, file in outputs.items():
+        if file is not None:
+            writers[option](file)
 
 
 def _as_json(result: dtstat.DTFit) -> dict[str, object]:

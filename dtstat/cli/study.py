@@ -15,7 +15,7 @@ from dtstat.cli import options
 from dtstat.cli.options import check_outputs, write_text
 from dtstat.core import checks
 from dtstat.core.canvas import pyplot
-from dtstat.core.tables import Summary, Table
+from dtstat.core.tables import Summary
 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same data sets.")]
 Jobs = Annotated[int | None, typer.Option(help="Data sets done in parallel; -1 for all cores.")]
@@ -211,14 +211,12 @@ def _check_ending(name: str, file: Path, known: tuple[str, ...]) -> None:
 
 
 def _markdown(summary: Summary) -> str:
-    head = "\n".join(f"{line}  " for line in summary.head)  # two blanks keep the line breaks
-    return "\n\n".join([head, *map(_markdown_table, summary.tables)])
-
-
-def _markdown_table(table: Table) -> str:
-    rules = ["---:" if side == "r" else "---" for side in table.alignment]
-    lines = (f"| {' | '.join(cells)} |" for cells in (table.headers, rules, *table.rows))
-    return "\n".join([f"**{table.title}**", "", *lines, "", *table.notes])
+    parts = ["\n".join(f"{line}  " for line in summary.head)]  # two blanks keep the line breaks
+    for table in summary.tables:
+        rules = ["---:" if side == "r" else "---" for side in table.alignment]
+        lines = (f"| {' | '.join(cells)} |" for cells in (table.headers, rules, *table.rows))
+        parts.append("\n".join([f"**{table.title}**", "", *lines, "", *table.notes]))
+    return "\n\n".join(parts)
 
 
 _FORMATS: dict[str, Callable[[_Result], str]] = {

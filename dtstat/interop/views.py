@@ -98,7 +98,7 @@ def _fit(fit: dt.DTFit) -> View:
         "sample": None
         if fit.sample is None
         else {
-            **{name: getattr(fit.sample, name) for name in ("n_given", "n_used", "n_complete")},
+            **_attributes(fit.sample, "n_given", "n_used", "n_complete"),
             "kinds": dict(fit.sample.kinds),
             "n_tied": fit.sample.n_tied,
         },
@@ -155,19 +155,14 @@ def _sparse_dependence(one: dt.SparseDependence) -> View:
         "class": "dt_sparse_dependence",
         "pairs": one.to_frame(),
         "items": list(one.names),
-        "measure": one.measure,
-        "n_obs": one.n_obs,
-        "floor": one.floor,
+        **_attributes(one, "measure", "n_obs", "floor"),
     }
 
 
 def _comparison(one: dt.Comparison) -> View:
     return {
         "class": "dt_comparison",
-        "f1": one.f1,
-        "hamming": one.hamming,
-        "precision": one.precision,
-        "recall": one.recall,
+        **_attributes(one, "f1", "hamming", "precision", "recall"),
         "n_factors": list(one.n_factors),
         "matching": dict(one.matching),
     }
@@ -176,10 +171,7 @@ def _comparison(one: dt.Comparison) -> View:
 def _margin(one: Margin) -> View:
     return {
         "class": "dt_margin",
-        "value": one.value,
-        "satisfied": one.satisfied,
-        "verdict": one.verdict,
-        "measure": one.measure,
+        **_attributes(one, "value", "satisfied", "verdict", "measure"),
         "factors": one.to_frame(),
     }
 
@@ -210,9 +202,7 @@ def _stability(one: dt.Stability) -> View:
         "n_factors": one.n_factors,
         "items": _joined(one.items, "factors"),
         "factors": _joined(one.factors, "items"),
-        "sizes": one.sizes,
-        "alternatives": one.alternatives,
-        "disagreement": one.disagreement,
+        **_attributes(one, "sizes", "alternatives", "disagreement"),
         **_reports(one),
     }
 
@@ -234,9 +224,7 @@ def _plan(one: dt.SurveyPlan) -> View:
 def _design(one: dt.SurveyDesign) -> View:
     return {
         "class": "dt_survey_design",
-        "loadings": one.loadings,
-        "factor_correlations": one.factor_correlations,
-        "levels": one.levels,
+        **_attributes(one, "loadings", "factor_correlations", "levels"),
         "text": repr(one),
     }
 
@@ -247,11 +235,7 @@ def _simulation(one: dt.Simulation) -> View:
         "data": one.data,
         "latents": one.latents,
         "structure": _structure(one.structure),
-        "factor_correlations": one.factor_correlations,
-        "maps": one.maps,
-        "noise_variances": one.noise_variances,
-        "design": one.design,
-        "seed": one.seed,
+        **_attributes(one, "factor_correlations", "maps", "noise_variances", "design", "seed"),
     }
 
 
@@ -284,9 +268,7 @@ def _efa(fit: dt.EFAFit) -> View:
         "communalities": named(fit.communalities),
         "variance": fit.variance,
         "fit_measures": _numbers(fit.fit_measures),
-        "n_obs": fit.n_obs,
-        "method": fit.method,
-        "rotation": fit.rotation,
+        **_attributes(fit, "n_obs", "method", "rotation"),
         "notes": _texts(fit.notes),
         "tidy": fit.tidy(),
         "glance": fit.glance(),
@@ -316,6 +298,10 @@ def _solutions(one: dt.SolutionComparison) -> View:
         "differing_items": _texts(one.differing_items),
         "congruence": matrix(one.to_frame()),
     }
+
+
+def _attributes(one: object, *names: str) -> View:
+    return {name: getattr(one, name) for name in names}
 
 
 def _reports(one: dt.Diagnosis | dt.Stability | dt.CFAFit) -> View:

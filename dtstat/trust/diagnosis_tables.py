@@ -57,6 +57,10 @@ def factor_frame(diagnosis: Diagnosis) -> pd.DataFrame:
         clique = None
         if members.any():
             clique = local_margin_of(fit.dependence.strength, members, fit.item_names, "core")
+        verdict = "no core"  # is it on firm ground, as far as the rows tell
+        if clique is not None:
+            lower = core[k, 0]
+            verdict = "seen" if np.isnan(lower) else "firm" if lower > 0 else "unsure"
         rows.append(
             {
                 "factor": local.factor,
@@ -74,17 +78,10 @@ def factor_frame(diagnosis: Diagnosis) -> pd.DataFrame:
                 "core_outside": "" if clique is None else _pair(clique.outside),
                 "error_bound": _core_error_bound(fit, members, clique, diagnosis.bound),
                 "error_normal": _core_error_bound(fit, members, clique, diagnosis.normal),
-                "verdict": _verdict(clique, core[k, 0]),
+                "verdict": verdict,
             }
         )
     return pd.DataFrame(rows)
-
-
-def _verdict(core: LocalMargin | None, lower: float) -> str:
-    """Say whether a factor stands on firm ground, as far as the rows tell."""
-    if core is None:
-        return "no core"
-    return "seen" if np.isnan(lower) else "firm" if lower > 0 else "unsure"
 
 
 def _core_error_bound(
