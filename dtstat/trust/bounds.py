@@ -24,7 +24,7 @@ is divided by standard deviations of the ranks, which are estimates.
 
 Pearson.  With u = (x₁ − x₂)/√2 and w = (y₁ − y₂)/√2 of items with variance 1, the sample
 covariances are U-statistics of order 2 with kernels uw, u² and w². If all three are within δ of
-their means, |r − ρ| ≤ 2δ / (1 − δ); so δ = ε / (2 + ε) will do, and three inequalities are added.
+their means, |r − ρ| ≤ 2δ / (1 − δ); so δ = ε / (2 + ε) is enough, and three inequalities are added.
  - Bounded items whose standard deviations are at least s times their range: in units of the range,
    the kernel of the covariance lies in [−½, ½], those of the variances in [0, ½].
  - Sub-Gaussian items with variance proxy v: E|uw|^q ≤ 2 q! (2v)^q, so Bernstein's inequality holds

@@ -125,6 +125,67 @@ def diagnose(
     return Diagnosis(fit, implied, simulated, intervals)
 
 
+def margin(
+    data: Data | SurveyDesign, structure: Given | None = None, measure: str = "kendall"
+) -> Margin:
+    """Measure how far a structure can be read off dependence by thresholds (Definition 4).
+
+    γ is half the distance from the weakest dependence within factors to the strongest between
+    them; each factor has a local margin of its own. A positive margin says that some threshold
+    gives this structure; another structure may have one at another threshold.
+
+    Parameters
+    ----------
+    data
+        Answers or a DependenceMatrix, for the margin in the sample; a SurveyDesign, for that in the
+        population. Pearson, Spearman and Kendall of a design are computed by formula, other
+        measures and answers on a scale from 100,000 simulated rows (4,000 where the cost grows
+        with their square). For any other model, simulate as many and give them as data.
+    structure
+        The factors; a SurveyDesign has its own.
+    measure
+        As in :func:`dtstat.dependence`; a DependenceMatrix has its own.
+
+    Raises
+    ------
+    InputError
+        If the structure is missing, or its items are not those of the data.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> tight = dt.survey_design(3, 3, [0.9, 0.8, 0.5] * 3, factor_correlation=0.75)
+    >>> dt.margin(tight)
+    Margin by kendall: -0.077, violated: x2–x3 (0.26) within a factor is weaker than x1–x4 (0.42) \
+between factors
+
+    One factor with the loadings .87, .69, .58, or two with the correlation .72, the first with
+    the loadings .87, .69 and the second with .8, have the same correlations. Both structures are
+    thresholdable, at thresholds below .4 and from .5 to .6:
+
+    >>> R = dt.DependenceMatrix.from_matrix([[1, 0.6, 0.5], [0.6, 1, 0.4], [0.5, 0.4, 1]])
+    >>> one = dt.Structure([[1], [1], [1]], R.names)
+    >>> two = dt.Structure([[1, 0], [1, 0], [0, 1]], R.names)
+    >>> dt.margin(R, one).satisfied, dt.margin(R, two).satisfied
+    (True, True)
+    """
+    if isinstance(data, SurveyDesign):
+        if structure is not None:
+            raise InputError("`structure` is part of a SurveyDesign; leave it out.", "structure")
+        return data.margin(measure)
+    if structure is None:
+        raise InputError(
+            "`structure` must be given: whose margin is wanted? Give a Structure, or a fit.",
+            "structure",
+        )
+    structure = as_structure(structure, "structure")
+    if isinstance(data, DependenceMatrix):
+        matrix = data.select(structure.item_names)
+    else:
+        matrix = dependence(picked(data, structure.item_names), measure)
+    return structure_margin(matrix.strength, structure, matrix.measure)
+
+
 def _rows_of_fit(fit: DTFit, data: Data) -> RowDependence:
     """Return the rows to draw from, checked to be those of the fit."""
     if isinstance(data, DependenceMatrix):
@@ -214,64 +275,3 @@ class _MarginDeviations:
 
 def _most(within: FloatArray, between: FloatArray) -> float:
     return float(within.max(initial=0.0) + between.max(initial=0.0)) / 2
-
-
-def margin(
-    data: Data | SurveyDesign, structure: Given | None = None, measure: str = "kendall"
-) -> Margin:
-    """Measure how far a structure can be read off dependence by thresholds (Definition 4).
-
-    γ is half the distance from the weakest dependence within factors to the strongest between
-    them; each factor has a local margin of its own. A positive margin says that some threshold
-    gives this structure; another structure may have one at another threshold.
-
-    Parameters
-    ----------
-    data
-        Answers or a DependenceMatrix, for the margin in the sample; a SurveyDesign, for that in the
-        population. Pearson, Spearman and Kendall of a design are computed by formula, other
-        measures and answers on a scale from 100,000 simulated rows (4,000 where the cost grows
-        with their square). For any other model, simulate as many and give them as data.
-    structure
-        The factors; a SurveyDesign has its own.
-    measure
-        As in :func:`dtstat.dependence`; a DependenceMatrix has its own.
-
-    Raises
-    ------
-    InputError
-        If the structure is missing, or its items are not those of the data.
-
-    Examples
-    --------
-    >>> import dtstat as dt
-    >>> tight = dt.survey_design(3, 3, [0.9, 0.8, 0.5] * 3, factor_correlation=0.75)
-    >>> dt.margin(tight)
-    Margin by kendall: -0.077, violated: x2–x3 (0.26) within a factor is weaker than x1–x4 (0.42) \
-between factors
-
-    One factor with the loadings .87, .69, .58, or two with the correlation .72, the first with
-    the loadings .87, .69 and the second with .8, have the same correlations. Both structures are
-    thresholdable, at thresholds below .4 and from .5 to .6:
-
-    >>> R = dt.DependenceMatrix.from_matrix([[1, 0.6, 0.5], [0.6, 1, 0.4], [0.5, 0.4, 1]])
-    >>> one = dt.Structure([[1], [1], [1]], R.names)
-    >>> two = dt.Structure([[1, 0], [1, 0], [0, 1]], R.names)
-    >>> dt.margin(R, one).satisfied, dt.margin(R, two).satisfied
-    (True, True)
-    """
-    if isinstance(data, SurveyDesign):
-        if structure is not None:
-            raise InputError("`structure` is part of a SurveyDesign; leave it out.", "structure")
-        return data.margin(measure)
-    if structure is None:
-        raise InputError(
-            "`structure` must be given: whose margin is wanted? Give a Structure, or a fit.",
-            "structure",
-        )
-    structure = as_structure(structure, "structure")
-    if isinstance(data, DependenceMatrix):
-        matrix = data.select(structure.item_names)
-    else:
-        matrix = dependence(picked(data, structure.item_names), measure)
-    return structure_margin(matrix.strength, structure, matrix.measure)

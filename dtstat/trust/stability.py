@@ -123,9 +123,8 @@ def stability(
     checks.choice("scheme", scheme, SCHEMES)
     count = checks.integer("n_boot", n_boot, 2, "200 is usually enough.")
     parts = _check_sizes(sizes)
-    part = (
-        (1.0 if scheme == "bootstrap" else 0.5) if share is None else _check_share("share", share)
-    )
+    usual = 1.0 if scheme == "bootstrap" else 0.5
+    part = usual if share is None else _check_share("share", share)
     if scheme == "subsample" and part == 1.0:
         raise checks.refusal("share", "below 1 for subsamples", share, "Half is usual.")
     jobs = check_jobs(n_jobs)
