@@ -41,12 +41,19 @@ from dtstat.structure.margin import Margin
 from dtstat.structure.path import Candidate
 from dtstat.structure.structure import Structure
 from dtstat.structure.syntax import ModelSyntaxError
-from dtstat.trust.api import diagnose, margin, plan, stability
 from dtstat.trust.bounds import Bound, bounds
+from dtstat.trust.diagnose import diagnose, margin
 from dtstat.trust.diagnosis import Diagnosis
-from dtstat.trust.plan import SurveyPlan
-from dtstat.trust.planning import error_bound, max_items, min_margin, sample_size, sample_size_table
-from dtstat.trust.stability import Stability
+from dtstat.trust.plan import SurveyPlan, plan
+from dtstat.trust.sample_size import (
+    error_bound,
+    max_items,
+    min_margin,
+    sample_size,
+    sample_size_table,
+)
+from dtstat.trust.stability import stability
+from dtstat.trust.stability_result import Stability
 from dtstat.trust.survey import SurveyDesign, survey_design
 from dtstat.trust.unique_child import ucc_probability
 

@@ -1,9 +1,4 @@
-"""The program ``dtstat``: its commands, and how it ends.
-
-``dtstat measures`` and ``dtstat datasets``: what there is to choose from.
-
-``dtstat simulate``: data whose structure is known.
-"""
+"""The program ``dtstat``: its commands, the three small ones among them, and how it ends."""
 
 from __future__ import annotations
 
@@ -138,8 +133,8 @@ def main() -> None:
             sys.exit(2)
         finally:
             # Reading and fitting may both warn of the same answers.
-            told = (str(w.message) for w in caught if issubclass(w.category, DTWarning))
-            for message in dict.fromkeys(told):
+            messages = (str(w.message) for w in caught if issubclass(w.category, DTWarning))
+            for message in dict.fromkeys(messages):
                 typer.echo(f"dtstat: warning: {in_shell(message)}", err=True)
 
 

@@ -1,13 +1,9 @@
-"""Options that commands share, and the reading of what they name.
-
-What commands write to files.
+"""What the commands share: options and their defaults, reading of input, writing of results.
 
 Csv files are often opened in a spreadsheet, which takes a text that begins with =, +, -, @, a tab
 or a carriage return for a formula and runs it. Item names come from anybody's file, so such texts
 get an apostrophe in front (``'=cmd()``), which spreadsheets take as "this is text". Numbers
 and lavaan's operators stay as they are. JSON, lavaan and saved files hold names unchanged.
-
-Reading a dependence matrix, items by items, from a csv file.
 """
 
 from __future__ import annotations
@@ -39,6 +35,30 @@ from dtstat.data.formats import NA_TEXTS, SEPARATORS
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.path.solution_path import Thresholds
 
+# Defaults of dtstat.fit; a measure or a treatment of missing answers that is not given is None
+# until it is known whether FILE holds answers or a matrix.
+MEASURE, MATRIX_MEASURE, MISSING = "spearman", "pearson", "pairwise"
+SEARCH, THRESHOLDS, ESTIMATOR, CRITERION = "barcode", "exact", "copula", "ebic"
+MIN_CHILDREN, UNCOVERED, MISFIT, FINALISTS = 3, "attach", "estimated", 3
+RESAMPLES = 200  # of dtstat.diagnose
+
+_OPERATORS = ("=~", "==")  # of lavaan, in columns of operators; they compute nothing
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+CSV = FileKind("a table of comma-separated values", (".csv", ".txt"))
+JSON = FileKind("JSON", (".json", ".txt"))
+LAVAAN = FileKind("a model in lavaan's syntax", (".lav", ".txt", ".r"))
+PAGE = FileKind("an HTML page", (".html", ".htm"))
+SAVED = FileKind("a saved result", (".dtstat", ".zip"))
+_KINDS = {
+    **dict.fromkeys(("--csv", "--candidates", "--scores", "--curves", "OUT"), CSV),
+    "--json": JSON,
+    "--lavaan": LAVAAN,
+    "--output": PAGE,
+    "--save": SAVED,
+}
+
 File = Annotated[
     str,
     typer.Argument(
@@ -51,7 +71,7 @@ MeasureName = Annotated[
     str | None,
     typer.Option(
         help="Measure of dependence (see: dtstat measures); with --matrix the one FILE holds.",
-        show_default="spearman; with --matrix pearson",
+        show_default=f"{MEASURE}; with --matrix {MATRIX_MEASURE}",
     ),
 ]
 ThresholdsText = Annotated[
@@ -65,7 +85,7 @@ MinChildren = Annotated[int, typer.Option(help="Fewest items of a factor.")]
 MissingRows = Annotated[
     str | None,
     typer.Option(
-        help="Rows with missing answers: pairwise, listwise or error.", show_default="pairwise"
+        help="Rows with missing answers: pairwise, listwise or error.", show_default=MISSING
     ),
 ]
 Columns = Annotated[
@@ -102,7 +122,7 @@ StabilityResamples = Annotated[
     int,
     typer.Option(min=0, help="Run the whole procedure again on so many resamples, such as 200."),
 ]
-Jobs = Annotated[int | None, typer.Option(help="Workers side by side; -1 for all cores.")]
+Jobs = Annotated[int | None, typer.Option(help="Workers in parallel; -1 for all cores.")]
 Checkpoint = Annotated[
     Path | None,
     typer.Option(
@@ -143,8 +163,80 @@ def answers_or_matrix(
     for option, value in (("--missing", missing), ("--missing-codes", missing_codes)):
         if value is not None:
             raise InputError(f"{option} does not go with --matrix; it is about single answers.")
-    held = "pearson" if measure is None else measure
+    held = MATRIX_MEASURE if measure is None else measure
     return read_matrix(file, n_obs, held, split_names(columns))
+
+
+def read_matrix(
+    file: str, n_obs: int | None, measure: str, columns: Sequence[str] | None
+) -> DependenceMatrix:
+    """Read a symmetric matrix, or one triangle of it, and keep the chosen items.
+
+    The first row holds the item names; so may a first column, with or without a name of its own.
+    """
+    names, R = _read_square(file)
+    frame = pd.DataFrame(R, index=names, columns=names)
+    chosen = set(choose_columns(names, columns))
+    kept = [name for name in names if name in chosen]  # in the order of the file, as a triangle is
+    return DependenceMatrix.from_matrix(frame.loc[kept, kept], n_obs, measure)
+
+
+def _read_square(file: str) -> tuple[list[str], FloatArray]:
+    """Item names and numbers as they stand in the file."""
+    text = _read_text(file)
+    separator = max(SEPARATORS, key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text), delimiter=separator)
+    header, *rows = ([cell.strip() for cell in row] for row in reader if row)
+    names, row_names, rows = _separate_names(header, rows)
+    width = max((len(names), *map(len, rows)))
+    if not len(rows) == width == len(names):
+        raise InputError(
+            f"'{file}' must hold a square matrix below a row of item names; got {len(rows)} rows "
+            f"and {width} columns. For answers leave out --matrix."
+        )
+    check_names(names)
+    for k, (row_name, name) in enumerate(zip(row_names, names, strict=True), start=1):
+        if row_name != name:
+            raise InputError(
+                f"Rows and columns of '{file}' must be the same items in the same order; "
+                f"row {k} is '{row_name}', column {k} is '{name}'."
+            )
+    R = np.full((len(names), len(names)), math.nan)  # rows of a triangle may end early
+    for i, row in enumerate(rows):
+        R[i, : len(row)] = [_number(cell, separator != ",", file, names[i]) for cell in row]
+    return names, R
+
+
+def _read_text(file: str) -> str:
+    if not Path(file).is_file():
+        raise InputError(f"With --matrix FILE must be a csv file; there is no file '{file}'.")
+    try:
+        text = Path(file).read_text(encoding="utf-8-sig").strip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"Cannot read the matrix '{file}': {error}. Save it as csv.") from None
+    if not text.strip():
+        raise InputError(f"'{file}' is empty; a matrix was expected.")
+    return text
+
+
+def _separate_names(
+    header: list[str], rows: list[list[str]]
+) -> tuple[list[str], list[str], list[list[str]]]:
+    """Names of columns, names of rows, and what is left of the rows."""
+    if max(map(len, rows), default=0) == len(header) + 1:  # R leaves out the corner
+        header = ["", *header]
+    # A number in the corner of a table with a column too many: the first row holds no names.
+    corner_is_name = len(header) == len(rows) + 1 and parse_number(header[0]) is None
+    if header[0] == "" or corner_is_name:
+        return header[1:], [row[0] for row in rows], [row[1:] for row in rows]
+    return header, header, rows
+
+
+def _number(cell: str, decimal_comma: bool, file: str, name: str) -> float:
+    number = math.nan if cell in NA_TEXTS else parse_number(cell, decimal_comma)
+    if number is None:
+        raise InputError(f"'{file}' must hold numbers; got '{cell}' in the row of '{name}'.")
+    return number
 
 
 def split_names(text: str | None) -> list[str] | None:
@@ -168,6 +260,16 @@ def parse_thresholds(text: str) -> Thresholds:
         ) from None
 
 
+def parse_numbers(name: str, text: str | None) -> list[float]:
+    """Read numbers separated by commas."""
+    try:
+        return [float(part) for part in split_names(text) or ()]
+    except ValueError:
+        raise InputError(
+            f"`{name}` must be numbers separated by commas; got '{text}'.", name
+        ) from None
+
+
 def model_text(model: str) -> str:
     """Text of a model: that of a file, or what was given if it looks like a model."""
     try:
@@ -183,24 +285,6 @@ def model_text(model: str) -> str:
         "reads: 'f =~ x1 + x2 + x3'.",
         "model",
     )
-
-
-_OPERATORS = ("=~", "==")  # of lavaan, in columns of operators; they compute nothing
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-CSV = FileKind("a table of comma-separated values", (".csv", ".txt"))
-JSON = FileKind("JSON", (".json", ".txt"))
-LAVAAN = FileKind("a model in lavaan's syntax", (".lav", ".txt", ".r"))
-PAGE = FileKind("an HTML page", (".html", ".htm"))
-SAVED = FileKind("a saved result", (".dtstat", ".zip"))
-_KINDS = {
-    **dict.fromkeys(("--csv", "--candidates", "--scores", "--curves", "OUT"), CSV),
-    "--json": JSON,
-    "--lavaan": LAVAAN,
-    "--output": PAGE,
-    "--save": SAVED,
-}
 
 
 def check_outputs(
@@ -233,17 +317,17 @@ def check_outputs(
         if option in _KINDS:
             check_ending(file, _KINDS[option])
         for read in inputs:
-            if read is not None and _same(file, Path(read)):
+            if read is not None and _is_same_file(file, Path(read)):
                 raise InputError(f"{option} must not be a file that is read; got '{file}'.")
     for (option, file), (other, second) in itertools.combinations((wanted | added).items(), 2):
-        if _same(file, second):
+        if _is_same_file(file, second):
             raise InputError(f"{option} and {other} must be two files; got '{file}' for both.")
     for option, file in wanted.items():
         if file.is_file() and not force:
             raise InputError(f"{option}: '{file}' exists. Give --force to replace it.")
 
 
-def _same(one: Path, other: Path) -> bool:
+def _is_same_file(one: Path, other: Path) -> bool:
     """Whether two names are those of one file, now or when it is written."""
     try:
         if one.exists() and other.exists():
@@ -255,10 +339,10 @@ def _same(one: Path, other: Path) -> bool:
 
 def write_csv(frame: pd.DataFrame, file: Path) -> None:
     """Write a table whose texts no spreadsheet takes for formulas."""
-    safe = frame.rename(columns=lambda name: _no_formula(str(name)))
+    safe = frame.rename(columns=lambda name: _defuse(str(name)))
     for k, kind in enumerate(safe.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
-            safe.isetitem(k, [_no_formula(cell) for cell in safe.iloc[:, k].tolist()])
+            safe.isetitem(k, [_defuse(cell) for cell in safe.iloc[:, k].tolist()])
     write_text(file, safe.to_csv(index=False))
 
 
@@ -267,7 +351,7 @@ def write_text(file: Path, text: str) -> None:
     write(file, text.encode("utf-8", errors="replace"))
 
 
-def _no_formula(cell: object) -> object:
+def _defuse(cell: object) -> object:
     """Put an apostrophe before what a spreadsheet would compute."""
     if not isinstance(cell, str) or cell in _OPERATORS or not cell.startswith(_FORMULA):
         return cell
@@ -280,86 +364,6 @@ def write_json(file: Path, call: Mapping[str, object], content: Mapping[str, obj
     write_text(file, json.dumps(document, indent=1, allow_nan=False))
 
 
-def plain(value: object) -> object:
+def finite_or_none(value: object) -> object:
     """Value that JSON knows: numbers that do not exist are null."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def read_matrix(
-    file: str, n_obs: int | None, measure: str, columns: Sequence[str] | None
-) -> DependenceMatrix:
-    """Read a symmetric matrix, or one triangle of it, and keep the chosen items.
-
-    The first row holds the item names; so may a first column, with or without a name of its own.
-    """
-    names, R = _read_square(file)
-    frame = pd.DataFrame(R, index=names, columns=names)
-    chosen = set(choose_columns(names, columns))
-    kept = [name for name in names if name in chosen]  # in the order of the file, as a triangle is
-    return DependenceMatrix.from_matrix(frame.loc[kept, kept], n_obs, measure)
-
-
-def _read_square(file: str) -> tuple[list[str], FloatArray]:
-    """Item names and numbers as they stand in the file."""
-    text = _read_text(file)
-    separator = max(SEPARATORS, key=text.partition("\n")[0].count)
-    reader = csv.reader(io.StringIO(text), delimiter=separator)
-    header, *rows = ([cell.strip() for cell in row] for row in reader if row)
-    names, row_names, rows = _split_names(header, rows)
-    _check_square(file, names, rows)
-    check_names(names)
-    _check_same_names(file, row_names, names)
-    R = np.full((len(names), len(names)), math.nan)  # rows of a triangle may end early
-    for i, row in enumerate(rows):
-        R[i, : len(row)] = [_number(cell, separator != ",", file, names[i]) for cell in row]
-    return names, R
-
-
-def _split_names(
-    header: list[str], rows: list[list[str]]
-) -> tuple[list[str], list[str], list[list[str]]]:
-    """Names of columns, names of rows, and what is left of the rows."""
-    if max(map(len, rows), default=0) == len(header) + 1:  # R leaves out the corner
-        header = ["", *header]
-    # A number in the corner of a table with a column too many: the first row holds no names.
-    corner_is_name = len(header) == len(rows) + 1 and parse_number(header[0]) is None
-    if header[0] == "" or corner_is_name:
-        return header[1:], [row[0] for row in rows], [row[1:] for row in rows]
-    return header, header, rows
-
-
-def _read_text(file: str) -> str:
-    if not Path(file).is_file():
-        raise InputError(f"With --matrix FILE must be a csv file; there is no file '{file}'.")
-    try:
-        text = Path(file).read_text(encoding="utf-8-sig").strip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"Cannot read the matrix '{file}': {error}. Save it as csv.") from None
-    if not text.strip():
-        raise InputError(f"'{file}' is empty; a matrix was expected.")
-    return text
-
-
-def _check_square(file: str, names: list[str], rows: list[list[str]]) -> None:
-    width = max((len(names), *map(len, rows)))
-    if not len(rows) == width == len(names):
-        raise InputError(
-            f"'{file}' must hold a square matrix below a row of item names; got {len(rows)} rows "
-            f"and {width} columns. For answers leave out --matrix."
-        )
-
-
-def _check_same_names(file: str, row_names: list[str], names: list[str]) -> None:
-    for k, (row_name, name) in enumerate(zip(row_names, names, strict=True), start=1):
-        if row_name != name:
-            raise InputError(
-                f"Rows and columns of '{file}' must be the same items in the same order; "
-                f"row {k} is '{row_name}', column {k} is '{name}'."
-            )
-
-
-def _number(cell: str, decimal_comma: bool, file: str, name: str) -> float:
-    number = math.nan if cell in NA_TEXTS else parse_number(cell, decimal_comma)
-    if number is None:
-        raise InputError(f"'{file}' must hold numbers; got '{cell}' in the row of '{name}'.")
-    return number

@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
+import cloudpickle
 import threadpoolctl
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
@@ -213,14 +214,12 @@ def _do(packed: _Packed, chunk: bytes) -> bytes:
 
 
 def _pack(value: Any) -> bytes:
-    import cloudpickle  # comes with dask
 
     content: bytes = cloudpickle.dumps(value)
     return content
 
 
 def _unpack(content: bytes) -> Any:
-    import cloudpickle
 
     return cloudpickle.loads(content)
 

@@ -191,3 +191,12 @@ def _html_row(tag: str, cells: Sequence[str], alignment: str) -> str:
         for cell, side in zip(cells, alignment, strict=True)
     )
     return f"<tr>{''.join(written)}</tr>"
+
+
+Facts = tuple[tuple[str, str], ...]  # label and text; "" for a text without a label
+
+
+def labeled_lines(facts: Facts) -> tuple[str, ...]:
+    """Write facts one per line, texts below each other."""
+    width = max((len(label) + 1 for label, _ in facts), default=0)
+    return tuple(f"{label + ':':<{width}} {text}" if label else text for label, text in facts)

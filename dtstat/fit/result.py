@@ -14,7 +14,7 @@ from dtstat.fit.record import FitRecord
 
 if TYPE_CHECKING:
     from dtstat.trust.diagnosis import Diagnosis
-    from dtstat.trust.stability import Stability
+    from dtstat.trust.stability_result import Stability
 
 import os
 from dataclasses import asdict, dataclass

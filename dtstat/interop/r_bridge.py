@@ -5,11 +5,9 @@ and gets back a dict that is either ``{"ok": True, "value": ..., "warnings": [..
 False, "error": {...}}``. Nothing is raised into R, nothing is printed, no Python object crosses.
 Progress is a function of (done, total) that is called from the main thread alone.
 
-The functions that the R package may ask for, by name.
-
-Most are those of :mod:`dtstat` themselves: arguments have the same names, objects of R are turned
-into dtstat's own on the way in, and results into the parts of an R object on the way out
-(:mod:`dtstat.interop.views`). The others serve R's generics: they take the saved state of a
+Most of ``FUNCTIONS`` are those of :mod:`dtstat` themselves: arguments have the same names, objects
+of R are turned into dtstat's own on the way in, and results into the parts of an R object on the
+way out (:mod:`dtstat.interop.views`). The others serve R's generics: they take the saved state of a
 result and go on from there.
 """
 
@@ -36,108 +34,9 @@ from dtstat.interop.views import view
 from dtstat.interop.wire import RArray, RObject, Wire, decode, encode
 from dtstat.structure.syntax import measured_structure
 
-PROTOCOL = 1
-
-_PROCESS = os.getpid()
-# R puts its own libraries first for child processes; a worker would load the wrong Python.
-os.environ.pop("LD_LIBRARY_PATH", None)
-
-
-def hello() -> dict[str, Any]:
-    """Return versions, for the R side to compare with its own."""
-    return {
-        "protocol": PROTOCOL,
-        "version": __version__,
-        "python": sys.version.split()[0],
-        "executable": sys.executable,
-        "functions": sorted(FUNCTIONS),
-    }
-
-
-def call(name: str, arguments: Mapping[str, Any], progress: Any = None) -> dict[str, Any]:
-    """Call a function for R.
-
-    Parameters
-    ----------
-    name
-        One of ``FUNCTIONS``.
-    arguments
-        Its arguments, encoded, by name.
-    progress
-        Function of (done, total), or None.
-    """
-    if os.getpid() != _PROCESS:
-        return _refused(
-            "ForkError",
-            "dtstat cannot be used in a forked process, as parallel::mclapply makes them. Use "
-            "parallel::parLapply, or the argument `n_jobs`.",
-        )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", DTWarning)
-        try:
-            value = _run(name, arguments, progress)
-        except KeyboardInterrupt:
-            return _refused("KeyboardInterrupt", "Interrupted.")
-        except DTError as error:
-            answer = _refused(type(error).__name__, str(error))
-            answer["error"]["argument"] = getattr(error, "argument", None)
-            return answer | {"warnings": _told(caught)}
-        except Exception as error:
-            text = f"internal error ({type(error).__name__}): {error}"
-            return _refused("InternalError", text, traceback.format_exc())
-    return {"ok": True, "value": value, "warnings": _told(caught)}
-
-
-def _run(name: str, arguments: Mapping[str, Any], progress: Any) -> Wire:
-    function = FUNCTIONS.get(name)
-    if function is None:
-        raise InputError(f"There is no function '{name}'. {nearest(name, FUNCTIONS)}")
-    decoded = {key: _decoded(key, value) for key, value in arguments.items()}
-    if progress is not None:
-        decoded["progress"] = _on_main_thread(progress)
-    # Worker processes would outlive R; threads share the data, and kernels release the lock.
-    with parallel_config(backend="threading"):
-        return encode(function(**decoded))
-
-
-def _decoded(name: str, value: Any) -> Any:
-    try:
-        return decode(value)
-    except DTError:
-        raise
-    except Exception as error:  # whatever a part that is missing or cut leads to
-        raise InputError(
-            f"`{name}` did not arrive as R sends values ({type(error).__name__}: {error}). Are the "
-            "R package and the Python package of the same version?",
-            name,
-        ) from error
-
-
-def _on_main_thread(progress: Callable[[int, int], Any]) -> Callable[[int, int], None]:
-    """Wrap a function of R: from another thread R would abort."""
-
-    def report(done: int, total: int) -> None:
-        if threading.current_thread() is threading.main_thread():
-            progress(done, total)
-
-    return report
-
-
-def _told(caught: list[warnings.WarningMessage]) -> list[dict[str, str]]:
-    return [
-        {"class": one.category.__name__, "message": str(one.message)}
-        for one in caught
-        if issubclass(one.category, DTWarning)
-    ]
-
-
-def _refused(kind: str, message: str, trace: str = "") -> dict[str, Any]:
-    error = {"class": kind, "message": message, "argument": None, "traceback": trace}
-    return {"ok": False, "error": error, "warnings": []}
-
-
 Function = Callable[..., Any]
 
+PROTOCOL = 1
 _PUBLIC = (
     "bartlett_test",
     "bounds",
@@ -169,27 +68,124 @@ _PUBLIC = (
     "ucc_probability",
 )
 
+_PROCESS = os.getpid()
+# R puts its own libraries first for child processes; a worker would load the wrong Python.
+os.environ.pop("LD_LIBRARY_PATH", None)
+
+
+def hello() -> dict[str, Any]:
+    """Return versions, for the R side to compare with its own."""
+    return {
+        "protocol": PROTOCOL,
+        "version": __version__,
+        "python": sys.version.split()[0],
+        "executable": sys.executable,
+        "functions": sorted(FUNCTIONS),
+    }
+
+
+def call(name: str, arguments: Mapping[str, Any], progress: Any = None) -> dict[str, Any]:
+    """Call a function for R.
+
+    Parameters
+    ----------
+    name
+        One of ``FUNCTIONS``.
+    arguments
+        Its arguments, encoded, by name.
+    progress
+        Function of (done, total), or None.
+    """
+    if os.getpid() != _PROCESS:
+        return _refusal(
+            "ForkError",
+            "dtstat cannot be used in a forked process, as parallel::mclapply makes them. Use "
+            "parallel::parLapply, or the argument `n_jobs`.",
+        )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DTWarning)
+        try:
+            value = _run(name, arguments, progress)
+        except KeyboardInterrupt:
+            return _refusal("KeyboardInterrupt", "Interrupted.")
+        except DTError as error:
+            answer = _refusal(type(error).__name__, str(error))
+            answer["error"]["argument"] = getattr(error, "argument", None)
+            return answer | {"warnings": _list_warnings(caught)}
+        except Exception as error:
+            text = f"internal error ({type(error).__name__}): {error}"
+            return _refusal("InternalError", text, traceback.format_exc())
+    return {"ok": True, "value": value, "warnings": _list_warnings(caught)}
+
+
+def _run(name: str, arguments: Mapping[str, Any], progress: Any) -> Wire:
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise InputError(f"There is no function '{name}'. {nearest(name, FUNCTIONS)}")
+    decoded = {key: _decode_argument(key, value) for key, value in arguments.items()}
+    if progress is not None:
+        decoded["progress"] = _on_main_thread(progress)
+    # Worker processes would outlive R; threads share the data, and kernels release the lock.
+    with parallel_config(backend="threading"):
+        return encode(function(**decoded))
+
+
+def _decode_argument(name: str, value: Any) -> Any:
+    try:
+        return decode(value)
+    except DTError:
+        raise
+    except Exception as error:  # whatever a part that is missing or cut leads to
+        raise InputError(
+            f"`{name}` did not arrive as R sends values ({type(error).__name__}: {error}). Are the "
+            "R package and the Python package of the same version?",
+            name,
+        ) from error
+
+
+def _on_main_thread(progress: Callable[[int, int], Any]) -> Callable[[int, int], None]:
+    """Wrap a function of R: from another thread R would abort."""
+
+    def report(done: int, total: int) -> None:
+        if threading.current_thread() is threading.main_thread():
+            progress(done, total)
+
+    return report
+
+
+def _list_warnings(caught: list[warnings.WarningMessage]) -> list[dict[str, str]]:
+    return [
+        {"class": one.category.__name__, "message": str(one.message)}
+        for one in caught
+        if issubclass(one.category, DTWarning)
+    ]
+
+
+def _refusal(kind: str, message: str, trace: str = "") -> dict[str, Any]:
+    error = {"class": kind, "message": message, "argument": None, "traceback": trace}
+    return {"ok": False, "error": error, "warnings": []}
+
 
 def _serve(function: Function) -> Function:
     """Let a function take and return what crosses."""
 
-    def served(**arguments: Any) -> Any:
-        return view(function(**{name: revived(value) for name, value in arguments.items()}))
+    def serve(**arguments: Any) -> Any:
+        return view(function(**{name: revive(value) for name, value in arguments.items()}))
 
-    return served
+    return serve
 
 
-def revived(value: Any) -> Any:
+def revive(value: Any) -> Any:
     """Turn vectors and objects of R into what they stand for in Python."""
     if isinstance(value, RArray):
         return value.plain()
     if isinstance(value, list):
-        return [revived(one) for one in value]
+        return [revive(one) for one in value]
     if isinstance(value, dict):
-        return {name: revived(one) for name, one in value.items()}
+        return {name: revive(one) for name, one in value.items()}
     if not isinstance(value, RObject):
         return value
-    fields = revived(value.fields)
+    fields = revive(value.fields)
     if "state" in fields:
         return from_bytes(fields["state"], "the saved object")
     if value.kind == "dt_dependence":
@@ -239,10 +235,6 @@ def _names(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else [str(name) for name in value]
 
 
-def _dependence_matrix(**arguments: Any) -> dt.DependenceMatrix:
-    return dt.DependenceMatrix.from_matrix(**arguments)
-
-
 def _predict(state: bytes, data: Any, sd: bool = False) -> pd.DataFrame:
     """Factor scores of rows."""
     result = from_bytes(state, "the saved object")
@@ -266,31 +258,15 @@ def _fit(state: bytes) -> dt.DTFit:
     return result
 
 
-def _second_level(state: bytes, **options: Any) -> dt.DTFit:
-    return _fit(state).second_level(**options)
-
-
-def _path_scores(state: bytes) -> pd.DataFrame:
-    return _fit(state).path_scores()
-
-
-def _response_curves(state: bytes) -> pd.DataFrame:
-    return _fit(state).response_curves()
-
-
-def _report(state: bytes, path: str, **options: Any) -> str:
-    return str(_fit(state).report(path, **options))
-
-
 FUNCTIONS: dict[str, Function] = {
     **{name: _serve(getattr(dt, name)) for name in _PUBLIC},
-    "dependence_matrix": _serve(_dependence_matrix),
+    "dependence_matrix": _serve(dt.DependenceMatrix.from_matrix),
     "lavaan_structure": _serve(measured_structure),
     "predict": _serve(_predict),
     "summary_text": _serve(_text),
-    "second_level": _serve(_second_level),
-    "path_scores": _serve(_path_scores),
-    "response_curves": _serve(_response_curves),
-    "report": _serve(_report),
+    "second_level": _serve(lambda state, **options: _fit(state).second_level(**options)),
+    "path_scores": _serve(lambda state: _fit(state).path_scores()),
+    "response_curves": _serve(lambda state: _fit(state).response_curves()),
+    "report": _serve(lambda state, path, **options: str(_fit(state).report(path, **options))),
     "echo": lambda value: value,
 }

@@ -61,7 +61,7 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
     structure_ : Structure
         Which items are in which factors.
     loadings_ : ndarray, shape (p, d)
-        Standardised loadings, 0 where there is none.
+        Standardized loadings, 0 where there is none.
     factor_correlations_ : ndarray, shape (d, d)
         Correlations of the factors.
     n_factors_ : int
@@ -135,7 +135,9 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
         values = self._answers(X, fitting=True)
         names = getattr(self, "feature_names_in_", None)
         options = self.get_params(deep=False)
-        seed = _seed(options.pop("random_state"))
+        seed = options.pop("random_state")
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(_LARGEST_SEED))
         data = values if names is None else pd.DataFrame(values, columns=names)
         self.fit_: DTFit = dtstat.fit(data, seed=seed, **options)
         self.structure_: Structure = self.fit_.structure
@@ -194,9 +196,3 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _seed(random_state: Seed | np.random.RandomState) -> Seed:
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(_LARGEST_SEED))
-    return random_state

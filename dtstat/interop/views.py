@@ -1,4 +1,4 @@
-"""What R is told of a result: the parts of an S3 object, readable without Python."""
+"""The parts of each result that R gets: an S3 object, readable without Python."""
 
 from __future__ import annotations
 
@@ -95,7 +95,13 @@ def _fit(fit: dt.DTFit) -> View:
         "glance": fit.glance(),
         "curves": None if fit.nonlinear is None else fit.response_curves(),
         "nonlinear_loadings": None if fit.nonlinear is None else fit.nonlinear_loadings,
-        "sample": None if fit.sample is None else _sample(fit.sample),
+        "sample": None
+        if fit.sample is None
+        else {
+            **_attributes(fit.sample, "n_given", "n_used", "n_complete"),
+            "kinds": dict(fit.sample.kinds),
+            "n_tied": fit.sample.n_tied,
+        },
         "state": to_bytes(fit, compressed=False),
     }
 
@@ -124,16 +130,6 @@ def _longest_bars(barcode: Barcode, factors: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _sample(facts: Any) -> View:
-    return {
-        "n_given": facts.n_given,
-        "n_used": facts.n_used,
-        "n_complete": facts.n_complete,
-        "kinds": dict(facts.kinds),
-        "n_tied": facts.n_tied,
-    }
-
-
 def _path(path: dt.SolutionPath) -> View:
     return {
         "class": "dt_path",
@@ -159,19 +155,14 @@ def _sparse_dependence(one: dt.SparseDependence) -> View:
         "class": "dt_sparse_dependence",
         "pairs": one.to_frame(),
         "items": list(one.names),
-        "measure": one.measure,
-        "n_obs": one.n_obs,
-        "floor": one.floor,
+        **_attributes(one, "measure", "n_obs", "floor"),
     }
 
 
 def _comparison(one: dt.Comparison) -> View:
     return {
         "class": "dt_comparison",
-        "f1": one.f1,
-        "hamming": one.hamming,
-        "precision": one.precision,
-        "recall": one.recall,
+        **_attributes(one, "f1", "hamming", "precision", "recall"),
         "n_factors": list(one.n_factors),
         "matching": dict(one.matching),
     }
@@ -180,10 +171,7 @@ def _comparison(one: dt.Comparison) -> View:
 def _margin(one: Margin) -> View:
     return {
         "class": "dt_margin",
-        "value": one.value,
-        "satisfied": one.satisfied,
-        "verdict": one.verdict,
-        "measure": one.measure,
+        **_attributes(one, "value", "satisfied", "verdict", "measure"),
         "factors": one.to_frame(),
     }
 
@@ -202,10 +190,7 @@ def _diagnosis(one: dt.Diagnosis) -> View:
         "dropping": _joined(audit.dropping, "factors", "lost", "merged_into"),
         "outside": _joined(audit.outside, "missing_edges"),
         "pairs": one.pairs,
-        "tidy": one.tidy(),
-        "glance": one.glance(),
-        "text": one.summary().to_text(),
-        "state": to_bytes(one, compressed=False),
+        **_reports(one),
     }
 
 
@@ -217,13 +202,8 @@ def _stability(one: dt.Stability) -> View:
         "n_factors": one.n_factors,
         "items": _joined(one.items, "factors"),
         "factors": _joined(one.factors, "items"),
-        "sizes": one.sizes,
-        "alternatives": one.alternatives,
-        "disagreement": one.disagreement,
-        "tidy": one.tidy(),
-        "glance": one.glance(),
-        "text": one.summary().to_text(),
-        "state": to_bytes(one, compressed=False),
+        **_attributes(one, "sizes", "alternatives", "disagreement"),
+        **_reports(one),
     }
 
 
@@ -244,9 +224,7 @@ def _plan(one: dt.SurveyPlan) -> View:
 def _design(one: dt.SurveyDesign) -> View:
     return {
         "class": "dt_survey_design",
-        "loadings": one.loadings,
-        "factor_correlations": one.factor_correlations,
-        "levels": one.levels,
+        **_attributes(one, "loadings", "factor_correlations", "levels"),
         "text": repr(one),
     }
 
@@ -257,11 +235,7 @@ def _simulation(one: dt.Simulation) -> View:
         "data": one.data,
         "latents": one.latents,
         "structure": _structure(one.structure),
-        "factor_correlations": one.factor_correlations,
-        "maps": one.maps,
-        "noise_variances": one.noise_variances,
-        "design": one.design,
-        "seed": one.seed,
+        **_attributes(one, "factor_correlations", "maps", "noise_variances", "design", "seed"),
     }
 
 
@@ -281,10 +255,7 @@ def _cfa(fit: dt.CFAFit) -> View:
         "model": fit.call.model,
         "estimator": fit.call.estimator,
         "notes": _texts(fit.warnings),
-        "tidy": fit.tidy(),
-        "glance": fit.glance(),
-        "text": fit.summary().to_text(),
-        "state": to_bytes(fit, compressed=False),
+        **_reports(fit),
     }
 
 
@@ -297,9 +268,7 @@ def _efa(fit: dt.EFAFit) -> View:
         "communalities": named(fit.communalities),
         "variance": fit.variance,
         "fit_measures": _numbers(fit.fit_measures),
-        "n_obs": fit.n_obs,
-        "method": fit.method,
-        "rotation": fit.rotation,
+        **_attributes(fit, "n_obs", "method", "rotation"),
         "notes": _texts(fit.notes),
         "tidy": fit.tidy(),
         "glance": fit.glance(),
@@ -331,8 +300,18 @@ def _solutions(one: dt.SolutionComparison) -> View:
     }
 
 
-def _fields(one: KMO | BartlettTest) -> View:
-    return one._asdict()
+def _attributes(one: object, *names: str) -> View:
+    return {name: getattr(one, name) for name in names}
+
+
+def _reports(one: dt.Diagnosis | dt.Stability | dt.CFAFit) -> View:
+    """Return what R's generics show, and the state that R sends back."""
+    return {
+        "tidy": one.tidy(),
+        "glance": one.glance(),
+        "text": one.summary().to_text(),
+        "state": to_bytes(one, compressed=False),
+    }
 
 
 def _numbers(measures: Mapping[str, float | None]) -> RArray:
@@ -367,6 +346,6 @@ _VIEWS: dict[type, Any] = {
     dt.EFAFit: _efa,
     dt.ParallelAnalysis: _parallel,
     dt.SolutionComparison: _solutions,
-    KMO: _fields,
-    BartlettTest: _fields,
+    KMO: KMO._asdict,
+    BartlettTest: BartlettTest._asdict,
 }

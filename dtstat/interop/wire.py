@@ -33,7 +33,7 @@ from dtstat.core.errors import InputError
 Wire = dict[str, Any]
 
 NA_INTEGER = -(2**31)
-_LARGEST = 2**31 - 1
+LARGEST_INTEGER = 2**31 - 1
 _QUIET = np.uint64(1 << 51)
 _STORED = {"numeric": "<f8", "integer": "<i4", "logical": "<i4"}
 
@@ -73,20 +73,22 @@ class RArray:
         """Return what Python has for it: scalar, list of texts, array, or frame with names."""
         values = self._missing_as_nan()
         if self.dim is not None:
-            shaped = self._shaped(values)
-            return shaped if self.dimnames is None else _labelled(shaped, self.dimnames)
+            return self._matrix(values, self.dim)
         if len(values) == 1 and not self.many:
             return self._scalar(values[0])
         return values.tolist() if self.kind == "character" else values
 
-    def _shaped(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _matrix(self, values: NDArray[Any], dim: tuple[int, ...]) -> Any:
+        """Return a matrix with names of its columns as a frame, others as arrays."""
         try:
-            return values.reshape(self.dim, order="F")
+            shaped = values.reshape(dim, order="F")
         except ValueError:
             raise InputError(
-                f"{len(values)} values cannot have the dimensions {self.dim}: damaged on the way "
-                "from R."
+                f"{len(values)} values cannot have the dimensions {dim}: damaged on the way from R."
             ) from None
+        if self.dimnames is None or shaped.ndim != 2 or self.dimnames[1] is None:
+            return shaped
+        return pd.DataFrame(shaped, index=self.dimnames[0], columns=self.dimnames[1])
 
     def _missing_as_nan(self) -> NDArray[Any]:
         if self.kind in ("numeric", "character"):
@@ -107,12 +109,12 @@ def matrix(frame: pd.DataFrame) -> RArray:
     """Return a frame of numbers or truths as a matrix with names."""
     values = frame.to_numpy()
     names = ([str(n) for n in frame.index], [str(n) for n in frame.columns])
-    return replace(_of_array(values), dimnames=names)
+    return replace(_flat_array(values), dimnames=names)
 
 
 def named(series: pd.Series[Any]) -> RArray:
     """Return a series of numbers as a vector with names."""
-    return replace(_of_array(series.to_numpy()), names=[str(name) for name in series.index])
+    return replace(_flat_array(series.to_numpy()), names=[str(name) for name in series.index])
 
 
 def encode(value: object) -> Wire:  # noqa: C901 (one line per kind)
@@ -128,24 +130,24 @@ def encode(value: object) -> Wire:  # noqa: C901 (one line per kind)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, RArray):
-        return _wire(value)
+        return _encode_array(value)
     if isinstance(value, bool | int | float | str):
-        return _wire(_of_scalar(value))
+        return _encode_array(_scalar_array(value))
     if isinstance(value, bytes | bytearray):
         return {"kind": "raw", "data": bytearray(value)}
     if isinstance(value, np.ndarray):
-        return _wire(_of_array(value)) if value.ndim else encode(value.item())
+        return _encode_array(_flat_array(value)) if value.ndim else encode(value.item())
     if isinstance(value, pd.Categorical):
-        return _factor(value)
+        return _encode_factor(value)
     if isinstance(value, pd.DataFrame):
-        return _frame(value)
+        return _encode_frame(value)
     if isinstance(value, pd.Series):
-        return _column(value)
+        return _encode_column(value)
     if isinstance(value, Mapping):
         values = [encode(entry) for entry in value.values()]
         return {"kind": "list", "names": [str(name) for name in value], "values": values}
     if isinstance(value, list | tuple):
-        return _sequence(value)
+        return _encode_sequence(value)
     raise TypeError(f"{type(value).__name__} does not cross to R")
 
 
@@ -161,9 +163,9 @@ def decode(wire: Mapping[str, Any] | None) -> Any:
     if wire is None or kind == "null":
         return None
     if kind in _STORED or kind == "character":
-        return _decoded_array(wire)
+        return _decode_array(wire)
     if kind == "factor":
-        return _decoded_factor(wire)
+        return _decode_factor(wire)
     if kind == "raw":
         return bytes(wire["data"])
     if kind == "object":
@@ -171,31 +173,31 @@ def decode(wire: Mapping[str, Any] | None) -> Any:
     if kind == "list":
         values = [decode(value) for value in wire["values"]]
         names = wire.get("names")
-        return values if names is None else dict(zip(_listed(names), values, strict=True))
+        return values if names is None else dict(zip(_as_list(names), values, strict=True))
     if kind == "frame":
-        return _decoded_frame(wire)
+        return _decode_frame(wire)
     raise InputError(f"A value of the kind '{kind}' cannot cross from R.")
 
 
-def _of_scalar(value: bool | int | float | str) -> RArray:
+def _scalar_array(value: bool | int | float | str) -> RArray:
     if isinstance(value, str):
         return RArray("character", np.array([value], dtype=object))
     if isinstance(value, bool):
         return RArray("logical", np.array([value], dtype=np.int32))
     if isinstance(value, int) and abs(value) > 2**53:
         return RArray("character", np.array([str(value)], dtype=object))  # no double holds it
-    if isinstance(value, int) and abs(value) <= _LARGEST:
+    if isinstance(value, int) and abs(value) <= LARGEST_INTEGER:
         return RArray("integer", np.array([value], dtype=np.int32))
     return RArray("numeric", np.array([value], dtype=np.float64))
 
 
-def _of_array(values: NDArray[Any]) -> RArray:
+def _flat_array(values: NDArray[Any]) -> RArray:
     dim = None if values.ndim == 1 else values.shape
     flat = values.ravel(order="F")
     if values.dtype == bool:
         return RArray("logical", flat.astype(np.int32), dim)
     if np.issubdtype(values.dtype, np.integer):
-        fits = flat.size == 0 or (flat.min() >= -_LARGEST and flat.max() <= _LARGEST)
+        fits = flat.size == 0 or (flat.min() >= -LARGEST_INTEGER and flat.max() <= LARGEST_INTEGER)
         kind = "integer" if fits else "numeric"
         return RArray(kind, flat.astype(np.int32 if fits else np.float64), dim)
     if np.issubdtype(values.dtype, np.floating):
@@ -208,7 +210,7 @@ def _is_missing(value: object) -> bool:
     return value is None or value is pd.NA or (isinstance(value, float) and value != value)
 
 
-def _wire(array: RArray) -> Wire:
+def _encode_array(array: RArray) -> Wire:
     about: Wire = {
         "kind": array.kind,
         "dim": None if array.dim is None else [int(n) for n in array.dim],
@@ -222,77 +224,84 @@ def _wire(array: RArray) -> Wire:
     return about | {"values": ["" if t is None else t for t in texts], "missing": missing}
 
 
-def _sequence(values: Sequence[object]) -> Wire:
+def _encode_sequence(values: Sequence[object]) -> Wire:
     """Texts, numbers or truths of one kind as a vector, anything else as a list."""
     for kind in (str, bool, int | float):
         if values and all(isinstance(value, kind) for value in values):
-            return _wire(_of_array(np.array(values, dtype=object if kind is str else None)))
+            return _encode_array(
+                _flat_array(np.array(values, dtype=object if kind is str else None))
+            )
     return {"kind": "list", "names": None, "values": [encode(value) for value in values]}
 
 
-def _frame(frame: pd.DataFrame) -> Wire:
+def _encode_frame(frame: pd.DataFrame) -> Wire:
     texts = frame.index.map(lambda name: isinstance(name, str)).all() and len(frame)
     return {
         "kind": "frame",
         "names": [str(name) for name in frame.columns],
-        "columns": [_column(column) for _, column in frame.items()],
+        "columns": [_encode_column(column) for _, column in frame.items()],
         "rows": list(frame.index) if texts else None,
         "n": len(frame),
     }
 
 
-def _column(column: pd.Series[Any]) -> Wire:
+def _encode_column(column: pd.Series[Any]) -> Wire:
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub":
-        return _wire(_of_array(column.to_numpy()))
+        return _encode_array(_flat_array(column.to_numpy()))
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return _factor(column.array)
+        return _encode_factor(column.array)
     if isinstance(column.dtype, pd.Int32Dtype | pd.BooleanDtype):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         whole = np.where(np.isnan(values), NA_INTEGER, values).astype(np.int32)
         kind = "integer" if isinstance(column.dtype, pd.Int32Dtype) else "logical"
-        return _wire(RArray(kind, whole))
+        return _encode_array(RArray(kind, whole))
     if pd.api.types.is_bool_dtype(column.dtype) or pd.api.types.is_numeric_dtype(column.dtype):
         if column.isna().any():
-            return _wire(_of_array(column.to_numpy(dtype=np.float64, na_value=np.nan)))
-        return _wire(_of_array(column.to_numpy()))
+            return _encode_array(_flat_array(column.to_numpy(dtype=np.float64, na_value=np.nan)))
+        return _encode_array(_flat_array(column.to_numpy()))
     cells: list[Any] = column.tolist()
     if all(_is_missing(value) or isinstance(value, str) for value in cells):
-        return _wire(_of_array(np.array([*cells, None], dtype=object)[:-1]))
+        return _encode_array(_flat_array(np.array([*cells, None], dtype=object)[:-1]))
     return {"kind": "list", "names": None, "values": [encode(value) for value in cells]}
 
 
-def _factor(values: Any) -> Wire:
-    codes = np.asarray(values.codes, dtype=np.int64) + 1
+def _encode_factor(values: Any) -> Wire:
     return {
         "kind": "factor",
-        "data": bytearray(np.where(codes == 0, NA_INTEGER, codes).astype("<i4").tobytes()),
+        "data": bytearray(factor_codes(values.codes).astype("<i4").tobytes()),
         "levels": [str(level) for level in values.categories],
         "ordered": bool(values.ordered),
     }
 
 
-def _decoded_array(wire: Mapping[str, Any]) -> RArray:
+def factor_codes(codes: Any) -> NDArray[np.int64]:
+    """Return R's codes of a factor for those of pandas: from 1, missing is R's NA."""
+    from_one = np.asarray(codes, dtype=np.int64) + 1
+    return np.where(from_one == 0, NA_INTEGER, from_one)
+
+
+def _decode_array(wire: Mapping[str, Any]) -> RArray:
     kind = wire["kind"]
     if kind == "character":
-        missing = {int(k) - 1 for k in _listed(wire["missing"])}
-        texts = [None if k in missing else t for k, t in enumerate(_listed(wire["values"]))]
+        missing = {int(k) - 1 for k in _as_list(wire["missing"])}
+        texts = [None if k in missing else t for k, t in enumerate(_as_list(wire["values"]))]
         values: NDArray[Any] = np.array([*texts, None], dtype=object)[:-1]
     else:
         values = np.frombuffer(bytes(wire["data"]), _STORED[kind]).copy()
         if kind == "numeric":
-            quiet(values)
+            set_quiet_bits(values)
     dim, dimnames, names = wire.get("dim"), wire.get("dimnames"), wire.get("names")
     return RArray(
         kind,
         values,
-        None if dim is None else tuple(int(n) for n in _listed(dim)),
-        None if dimnames is None else tuple(None if d is None else _listed(d) for d in dimnames),
-        None if names is None else _listed(names),
+        None if dim is None else tuple(int(n) for n in _as_list(dim)),
+        None if dimnames is None else tuple(None if d is None else _as_list(d) for d in dimnames),
+        None if names is None else _as_list(names),
         bool(wire.get("many")),
     )
 
 
-def quiet(values: NDArray[np.float64]) -> None:
+def set_quiet_bits(values: NDArray[np.float64]) -> None:
     """Set the quiet bit of NaNs, in place; R still knows its NA by the payload.
 
     R's NA of doubles is a signalling NaN, with which minima and maxima of NumPy go wrong.
@@ -301,23 +310,23 @@ def quiet(values: NDArray[np.float64]) -> None:
     bits[np.isnan(values)] |= _QUIET
 
 
-def _decoded_factor(wire: Mapping[str, Any]) -> pd.Categorical[Any]:
+def _decode_factor(wire: Mapping[str, Any]) -> pd.Categorical[Any]:
     codes = np.frombuffer(bytes(wire["data"]), "<i4").astype(np.int64)
     codes = np.where(codes == NA_INTEGER, 0, codes) - 1
-    levels = pd.Index(_listed(wire["levels"]), dtype=object)
+    levels = pd.Index(_as_list(wire["levels"]), dtype=object)
     return pd.Categorical.from_codes(codes, levels, ordered=bool(wire["ordered"]))
 
 
-def _decoded_frame(wire: Mapping[str, Any]) -> pd.DataFrame:
-    columns = [_decoded_column(decode(one)) for one in wire["columns"]]
+def _decode_frame(wire: Mapping[str, Any]) -> pd.DataFrame:
+    columns = [_decode_column(decode(one)) for one in wire["columns"]]
     rows = wire.get("rows")
-    index = range(int(wire["n"])) if rows is None else _listed(rows)
+    index = range(int(wire["n"])) if rows is None else _as_list(rows)
     frame = pd.DataFrame(dict(enumerate(columns)), index=index)
-    frame.columns = pd.Index(_listed(wire["names"]), dtype=object)
+    frame.columns = pd.Index(_as_list(wire["names"]), dtype=object)
     return frame
 
 
-def _decoded_column(value: Any) -> Any:
+def _decode_column(value: Any) -> Any:
     """Return a column that keeps its kind, and knows what is missing."""
     if not isinstance(value, RArray):
         return value
@@ -331,14 +340,7 @@ def _decoded_column(value: Any) -> Any:
     return value.values
 
 
-def _labelled(values: NDArray[Any], names: tuple[list[str] | None, ...]) -> Any:
-    """Return a matrix with names of its columns as a frame, others as they are."""
-    if values.ndim != 2 or names[1] is None:
-        return values
-    return pd.DataFrame(values, index=names[0], columns=names[1])
-
-
-def _listed(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     """Return a list of what crossed as one: R sends a vector of one as a scalar."""
     if value is None:
         return []

@@ -1,13 +1,9 @@
-"""The page of a fit: what ``DTFit.report`` writes.
-
-The numbers that the page of a fit draws from.
-"""
+"""The page that ``DTFit.report`` writes: its tabs, and the numbers that its script draws from."""
 
 from __future__ import annotations
 
 import base64
 import platform
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +12,9 @@ import scipy
 
 from dtstat.core import checks
 from dtstat.core.about import CITATION, __version__
-from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import InputError
 from dtstat.core.loading_table import loading_frame, table_order
-from dtstat.core.tables import Summary, Table
+from dtstat.core.tables import Table
 from dtstat.fit import frames
 from dtstat.fit.request import python_code, r_code
 from dtstat.fit.summary import (
@@ -38,13 +33,16 @@ from dtstat.search.choose import GIVEN
 from dtstat.search.evaluate import INFORMATION, searching
 from dtstat.structure.barcode import Barcode
 from dtstat.trust.diagnosis import Diagnosis, implied_dependence
-from dtstat.trust.stability import Stability
+from dtstat.trust.diagnosis_tables import diagnosis_facts, diagnosis_title
+from dtstat.trust.stability_result import Stability, stability_facts, stability_title
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
 
 
-_ROWS = 30  # a table
+MOST_DRAWN = 400  # items in the graph; more are a blot, and megabytes
+_MOST_CELLS = 40_000  # of a table of items by factors; larger ones are listed
+_ROWS = 30  # of a table
 _ROUNDING = 1e-6  # of a dependence that was computed twice
 
 
@@ -67,26 +65,22 @@ def fit_page(
 
 def check_parts(fit: DTFit, diagnosis: object, stability: object) -> None:
     """Refuse results that are not about this fit."""
-    for name, kind, maker, part in (
-        ("diagnosis", Diagnosis, "diagnose", diagnosis),
-        ("stability", Stability, "stability", stability),
-    ):
+    advice = "Leave it out for a page without it."
+    if not isinstance(diagnosis, Diagnosis | None):
+        raise checks.refusal("diagnosis", "a result of dtstat.diagnose()", diagnosis, advice)
+    if not isinstance(stability, Stability | None):
+        raise checks.refusal("stability", "a result of dtstat.stability()", stability, advice)
+    for name, part in (("diagnosis", diagnosis), ("stability", stability)):
         if part is None:
             continue
-        if not isinstance(part, kind):
-            what = f"a result of dtstat.{maker}()"
-            raise checks.refusal(name, what, part, "Leave it out for a page without it.")
-        if not _same(part.fit, fit):
+        values, others = fit.dependence.values, part.fit.dependence.values
+        same = (
+            part.fit.item_names == fit.item_names
+            and np.array_equal(part.fit.support, fit.support)
+            and np.allclose(others, values, rtol=0, atol=_ROUNDING)
+        )
+        if not same:
             raise InputError(f"`{name}` is about another fit. Make it from this one.", name)
-
-
-def _same(one: DTFit, other: DTFit) -> bool:
-    """Whether two fits are to the same answers, and have the same structure."""
-    return (
-        one.item_names == other.item_names
-        and np.array_equal(one.support, other.support)
-        and np.allclose(one.dependence.values, other.dependence.values, rtol=0, atol=_ROUNDING)
-    )
 
 
 def _facts(fit: DTFit) -> tuple[tuple[str, str], ...]:
@@ -110,7 +104,7 @@ def _explore(fit: DTFit) -> Section:
 
 def _loadings(fit: DTFit) -> Section:
     intro = (
-        "Standardised loadings, items by their strongest factor. h2: share of an item's variance "
+        "Standardized loadings, items by their strongest factor. h2: share of an item's variance "
         "that the factors explain; u2: the rest; com: number of factors it takes (Hofmann). Click "
         "a head to sort.",
         *MARKS,
@@ -125,20 +119,18 @@ def _responses(fit: DTFit) -> Section:
         "How each item answers as the factor rises, on the item's own scale; other factors of the "
         "item are averaged over. The factor has mean 0 and standard deviation 1."
     )
-    bands = (
-        "Bands hold the curve with 95 % probability, point by point."
-        if fit.nonlinear is not None and np.isfinite(fit.nonlinear.lower).all()
-        else "The estimator '" + fit.call.estimator + "' has no bands."
-    )
     if fit.nonlinear is None:
         shape = (
             "By the model, every item answers along a straight line."
             if fit.call.estimator == "linear"
             else "By the model, every item rises or falls all the way, bent by its margin alone."
         )
-        bands = shape + (
-            " To let the data bend the curves, and for bands, fit with estimator='spline'."
-        )
+        advice = "To let the data bend the curves, and for bands, fit with estimator='spline'."
+        bands = f"{shape} {advice}"
+    elif np.isfinite(fit.nonlinear.lower).all():
+        bands = "Bands hold the curve with 95 % probability, point by point."
+    else:
+        bands = f"The estimator '{fit.call.estimator}' has no bands."
     return Section("responses", "Responses", (how, bands), widget=True)
 
 
@@ -158,33 +150,17 @@ def _choice(fit: DTFit) -> Section:
 def _trust(fit: DTFit, diagnosis: Diagnosis | None, stability: Stability | None) -> Section:
     if diagnosis is None and fit.n_factors:
         diagnosis = Diagnosis(fit, *implied_dependence(fit), None)
-    parts: list[Summary] = [] if diagnosis is None else [diagnosis.summary(_ROWS)]
-    parts += [] if stability is None else [stability.summary(_ROWS)]
-    facts = [_fact_table(part) for part in parts]
-    tables = [
-        table for part, head in zip(parts, facts, strict=True) for table in (head, *part.tables)
-    ]
-    more = (
-        ()
-        if stability is not None
-        else ("How stable the structure is under resampling: dt.stability(data).",)
-    )
-    return Section("trust", "Trust", more, tuple(tables))
-
-
-def _fact_table(summary: Summary) -> Table:
-    """Head lines of a summary as a table: what stands before the colon, and behind."""
-    title, *lines = summary.head
-    rows = []
-    for line in lines:
-        label, colon, text = line.partition(":  ")
-        rows.append((label, text.strip()) if colon else _plain(line))
-    return Table(title, ("", ""), tuple(rows), "ll")
-
-
-def _plain(line: str) -> tuple[str, str]:
-    label, colon, text = line.partition(": ")
-    return (label, text) if colon and len(label) < 20 else ("", line)
+    tables: list[Table] = []
+    if diagnosis is not None:
+        facts = diagnosis_facts(diagnosis)
+        tables.append(Table(diagnosis_title(diagnosis), ("", ""), facts, "ll"))
+        tables += diagnosis.summary(_ROWS).tables
+    if stability is not None:
+        facts = stability_facts(stability)
+        tables.append(Table(stability_title(stability), ("", ""), facts, "ll"))
+        tables += stability.summary(_ROWS).tables
+    more = "How stable the structure is under resampling: dt.stability(data)."
+    return Section("trust", "Trust", (more,) if stability is None else (), tuple(tables))
 
 
 def _reproduce(fit: DTFit) -> Section:
@@ -202,10 +178,6 @@ def _reproduce(fit: DTFit) -> Section:
         texts.append(("Model in lavaan's syntax", fit.to_lavaan()))
     texts.append(("How to cite", CITATION))
     return Section("reproduce", "Reproduce", (data_line(fit),), (about,), tuple(texts))
-
-
-MOST_DRAWN = 400  # items in the graph; more are a blot, and megabytes
-_MOST_CELLS = 40_000  # of a table of items by factors; larger ones are listed
 
 
 def page_numbers(fit: DTFit) -> dict[str, Any]:
@@ -236,16 +208,13 @@ def has_curves(fit: DTFit) -> bool:
 
 def _path_numbers(fit: DTFit) -> dict[str, Any]:
     bars = fit.path.barcode()
-    scores = fit.path_scores()
-    criterion = searching(fit.call.criterion)
-    p = len(fit.item_names)
-    triangle = fit.dependence.values[np.tril_indices(p, -1)]
+    triangle = fit.dependence.values[np.tril_indices(len(fit.item_names), -1)]
     return {
         "measure": fit.dependence.measure,
         "dependence": base64.b64encode(triangle.astype("<f8").tobytes()).decode(),
         "bars": _bars(bars),
-        "scores": _scores(scores, criterion),
-        "order": _item_order(fit).tolist(),
+        "scores": _scores(fit.path_scores(), searching(fit.call.criterion)),
+        "order": table_order(fit.loadings),  # by factor, those of none last
         "start": _start(fit, bars),
         "chosen": _chosen_interval(fit),
         "chosenCriterion": _chosen_cost(fit),
@@ -300,11 +269,6 @@ def _factors(fit: DTFit) -> list[dict[str, Any]]:
     return found
 
 
-def _item_order(fit: DTFit) -> IntArray:
-    """Items by factor, those of no factor last."""
-    return np.array(table_order(fit.loadings), dtype=np.int64)
-
-
 def _start(fit: DTFit, bars: Barcode) -> float:
     """Threshold to begin at: the chosen one, or where most of the chosen factors are seen."""
     chosen = _chosen_interval(fit)
@@ -339,19 +303,17 @@ def _chosen_cost(fit: DTFit) -> float | None:
 def _verdicts(fit: DTFit) -> list[str]:
     """Say in words what became of every item."""
     loadings = fit.loadings.to_numpy()
-    reasons: Mapping[str, str] = dict(
-        zip(fit.uncovered["item"], fit.uncovered["reason"], strict=True)
-    )
-    return [_verdict(fit, i, loadings[i], reasons) for i in range(len(loadings))]
-
-
-def _verdict(fit: DTFit, i: int, loadings: FloatArray, reasons: Mapping[str, str]) -> str:
-    own = np.flatnonzero(fit.support[i])
-    if not len(own):
-        return f"is in no factor: {reasons[fit.item_names[i]]}."
-    text = " and ".join(f"{loadings[k]:.2f} on {fit.factor_names[k]}" for k in own)
-    attached = "; attached: in no clique within the factor, but it loads on it most"
-    return f"loads {text}{attached if fit.attached[i] else ''}."
+    reasons = dict(zip(fit.uncovered["item"], fit.uncovered["reason"], strict=True))
+    verdicts = []
+    for i, name in enumerate(fit.item_names):
+        own = np.flatnonzero(fit.support[i])
+        if len(own):
+            text = " and ".join(f"{loadings[i, k]:.2f} on {fit.factor_names[k]}" for k in own)
+            attached = "; attached: in no clique within the factor, but it loads on it most"
+            verdicts.append(f"loads {text}{attached if fit.attached[i] else ''}.")
+        else:
+            verdicts.append(f"is in no factor: {reasons[name]}.")
+    return verdicts
 
 
 def _loading_table(fit: DTFit) -> dict[str, Any]:
@@ -359,28 +321,25 @@ def _loading_table(fit: DTFit) -> dict[str, Any]:
     names = [f"{name}{mark}" for name, mark in item_marks(fit).items()]
     frame = loading_frame(loadings, fit.uniquenesses).drop(columns="item")
     L, h2 = loadings.to_numpy(), frame["h2"].to_numpy(dtype=np.float64)
-    if L.size > _MOST_CELLS:
+    listed = L.size > _MOST_CELLS
+    if listed:
         rows: list[list[Any]] = [
             [names[i], fit.factor_names[k], float(L[i, k]), float(h2[i])]
             for i in order
             for k in np.flatnonzero(fit.support[i])
         ]
-        return _table(["item", "factor", "loading", "h2"], rows, 2, 2, long=True)
-    frame[loadings.columns] = loadings.where(fit.support)
-    values = frame.to_numpy().tolist()
-    rows = [[names[i], *numbers_of(values[i])] for i in order]
-    return _table(["item", *map(str, frame.columns)], rows, 1, fit.n_factors)
-
-
-def _table(
-    columns: list[str], rows: list[list[Any]], first: int, last: int, long: bool = False
-) -> dict[str, Any]:
+        columns, first, last = ["item", "factor", "loading", "h2"], 2, 2
+    else:
+        frame[loadings.columns] = loadings.where(fit.support)
+        values = frame.to_numpy().tolist()
+        rows = [[names[i], *numbers_of(values[i])] for i in order]
+        columns, first, last = ["item", *map(str, frame.columns)], 1, fit.n_factors
     return {
         "columns": columns,
         "rows": rows,
         "firstLoading": first,
         "lastLoading": last,
-        "long": long,
+        "long": listed,
     }
 
 
@@ -400,8 +359,7 @@ def _curves(fit: DTFit) -> dict[str, Any]:
                 "upper": _rounded(part["upper"]) if band else None,
             }
         )
-    grid = frame["z"].unique().tolist()
-    return {"curves": curves, "grid": grid}
+    return {"curves": curves, "grid": frame["z"].unique().tolist()}
 
 
 def _rounded(values: pd.Series[float]) -> list[float]:

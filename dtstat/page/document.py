@@ -20,6 +20,12 @@ from typing import Any
 from dtstat.core import files
 from dtstat.core.tables import Table
 
+PAGE = files.FileKind(
+    "an HTML page", (".html", ".htm"), "Print it to PDF from the browser, if you need one."
+)
+_GENERATOR = b'<meta name="generator" content="dtstat">'
+# Pages of version 0.1.0 do not name their maker.
+_POLICY = b'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src'
 # In the order in which they build on each other.
 _SCRIPTS = (
     "numbers.js",
@@ -70,9 +76,9 @@ class Page:
     Attributes
     ----------
     title
-        Head line.
+        Heading.
     facts
-        Labelled lines below it.
+        Labeled lines below it.
     sections
         Tabs.
     numbers
@@ -86,12 +92,17 @@ class Page:
 
     def to_html(self) -> str:
         """Return the whole document."""
-        script = _script()
+        body = "\n".join(_asset(name) for name in _SCRIPTS)
+        script = f'(() => {{\n"use strict";\n{body}\n}})();\n'
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         parts = {
             "title": html.escape(self.title),
-            "policy": f"script-src 'sha256-{_digest(script)}'",
+            "policy": f"script-src 'sha256-{digest}'",
             "style": _asset("page.css"),
-            "facts": "\n".join(_fact(label, text) for label, text in self.facts),
+            "facts": "\n".join(
+                f"<div><dt>{html.escape(label)}</dt><dd>{html.escape(text)}</dd></div>"
+                for label, text in self.facts
+            ),
             "tabs": "\n".join(_tab(section, k == 0) for k, section in enumerate(self.sections)),
             "panels": "\n".join(_panel(section) for section in self.sections),
             "numbers": _as_json(self.numbers),
@@ -101,12 +112,9 @@ class Page:
         return re.sub(r"{{(\w+)}}", lambda match: parts[match[1]], _asset("page.html"))
 
 
-PAGE = files.FileKind(
-    "an HTML page", (".html", ".htm"), "Print it to PDF from the browser, if you need one."
-)
-_GENERATOR = b'<meta name="generator" content="dtstat">'
-# Pages of version 0.1.0 do not name their maker.
-_POLICY = b'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src'
+def numbers_of(values: Sequence[float]) -> list[float | None]:
+    """Numbers that JSON knows: what does not exist is null."""
+    return [None if value != value or abs(value) == float("inf") else value for value in values]
 
 
 def is_page(file: Path) -> bool:
@@ -135,24 +143,11 @@ def _asset(name: str) -> str:
     return (_ASSETS / name).read_text(encoding="utf-8")
 
 
-def _script() -> str:
-    body = "\n".join(_asset(name) for name in _SCRIPTS)
-    return f'(() => {{\n"use strict";\n{body}\n}})();\n'
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
 def _as_json(numbers: Mapping[str, Any]) -> str:
     """Write JSON that no HTML parser takes for the end of the script element."""
     text = json.dumps(numbers, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
     escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
     return re.sub(r"[<>&]", lambda match: escapes[match[0]], text)
-
-
-def _fact(label: str, text: str) -> str:
-    return f"<div><dt>{html.escape(label)}</dt><dd>{html.escape(text)}</dd></div>"
 
 
 def _tab(section: Section, first: bool) -> str:
@@ -190,8 +185,3 @@ def _text(title: str, text: str) -> str:
         f'<div class="copied"><h3>{name}</h3>'
         f'<pre tabindex="0" aria-label="{name}">{html.escape(text)}</pre></div>'
     )
-
-
-def numbers_of(values: Sequence[float]) -> list[float | None]:
-    """Numbers that JSON knows: what does not exist is null."""
-    return [None if value != value or abs(value) == float("inf") else value for value in values]

@@ -1,7 +1,4 @@
-"""The pictures of a solution path.
-
-What every threshold gives: step curves along the path, and the barcode of cliques.
-"""
+"""The pictures of a solution path: steps over the threshold, the barcode, a map of dependence."""
 
 from __future__ import annotations
 
@@ -25,6 +22,8 @@ if TYPE_CHECKING:
     from dtstat.path.solution_path import SolutionPath
 
 
+Interval = tuple[str, float, float]
+
 COUNTS = {
     "n_factors": "factors",
     "n_loadings": "loadings",
@@ -40,11 +39,6 @@ def draw_steps(path: SolutionPath, ax: Any) -> Any:
     return path_panels(path.steps(), COUNTS, path.dependence.measure, gaps=gaps, ax=ax)
 
 
-def draw_barcode(path: SolutionPath, ax: Any, max_bars: int = 30) -> Any:
-    """Draw the ``max_bars`` longest-lived cliques."""
-    return draw_bars(path, {}, max_bars, ax)
-
-
 def draw_dependence(path: SolutionPath, ax: Any, threshold: float | None = None) -> Any:
     """Draw absolute dependence, similar items together; boxed what ``threshold`` gives."""
     if isinstance(path.dependence, SparseDependence):
@@ -54,7 +48,7 @@ def draw_dependence(path: SolutionPath, ax: Any, threshold: float | None = None)
             "kind",
         )
     strength, measure = path.dependence.strength, path.dependence.measure
-    order = _similar_together(strength)
+    order = _cluster_order(strength)
     support: BoolArray = np.zeros((len(order), 0), dtype=bool)
     marks: list[tuple[str, float, float]] = []
     if threshold is not None:
@@ -65,13 +59,6 @@ def draw_dependence(path: SolutionPath, ax: Any, threshold: float | None = None)
     items = [path.dependence.names[i] for i in order]
     frame = pd.DataFrame(strength[np.ix_(order, order)], items, items)
     return dependence_map(frame, support[order], marks, measure, ax)
-
-
-PATH_KINDS: dict[str, Drawer] = {
-    "path": draw_steps,
-    "barcode": draw_barcode,
-    "dependence": draw_dependence,
-}
 
 
 def draw_bars(path: SolutionPath, factors: Mapping[int, str], max_bars: int, ax: Any) -> Any:
@@ -92,6 +79,13 @@ def draw_bars(path: SolutionPath, factors: Mapping[int, str], max_bars: int, ax:
     return barcode_plot(frame, named, path.dependence.measure, ax)
 
 
+PATH_KINDS: dict[str, Drawer] = {
+    "path": draw_steps,
+    "barcode": lambda path, ax, max_bars=30: draw_bars(path, {}, max_bars, ax),
+    "dependence": draw_dependence,
+}
+
+
 def gap_values(path: SolutionPath, columns: Iterable[str]) -> dict[str, float]:
     """Return what counts are where the path has no candidate.
 
@@ -110,7 +104,7 @@ def nothing_to_draw(path: SolutionPath) -> InputError:
     )
 
 
-def _similar_together(strength: FloatArray) -> Any:
+def _cluster_order(strength: FloatArray) -> Any:
     """Order items by average linkage, so that groups show before any is chosen."""
     from scipy.cluster.hierarchy import leaves_list, linkage
 
@@ -118,9 +112,6 @@ def _similar_together(strength: FloatArray) -> Any:
         return np.arange(len(strength))
     apart = 1 - strength[np.triu_indices(len(strength), 1)]
     return leaves_list(linkage(apart, "average", optimal_ordering=len(strength) <= 500))
-
-
-Interval = tuple[str, float, float]
 
 
 def path_panels(
@@ -172,7 +163,18 @@ def path_panels(
         if chosen is not None:
             panel.axvspan(*chosen, facecolor=canvas.ORANGE, alpha=0.35, edgecolor=canvas.INK)
     if reference is not None:
-        _reference(axes[-1], reference)
+        last = axes[-1]
+        last.axhline(reference, color=canvas.VERMILION, linestyle="--", linewidth=1.2)
+        last.annotate(
+            "chosen",
+            (1, reference),
+            (2, 0),
+            xycoords=last.get_yaxis_transform(),
+            textcoords="offset points",
+            va="center",
+            fontsize=canvas.SMALL,
+            color=canvas.INK,
+        )
     axes[-1].set_xlabel(f"threshold on {canvas.strength_label(measure)}", fontsize=canvas.NORMAL)
     title = "Structures by threshold" + (", shaded: chosen" if chosen is not None else "")
     axes[0].set_title(title, fontsize=canvas.NORMAL + 1, loc="left")
@@ -198,7 +200,7 @@ def barcode_plot(
     bars
         birth, death, and items, tuples of names.
     factors
-        Row → name of the chosen factor that is read off it, drawn in colour.
+        Row → name of the chosen factor that is read off it, drawn in color.
     measure
         Measure of dependence.
     """
@@ -228,7 +230,7 @@ def barcode_plot(
 
 
 def _strip(ax: Axes, intervals: Sequence[Interval]) -> None:
-    """Draw one thin bar a factor, with its name at the end."""
+    """Draw one thin bar per factor, with its name at the end."""
     for k, (name, low, high) in enumerate(intervals):
         ax.barh(k, high - low, left=low, height=0.45, color=canvas.ORANGE, edgecolor=canvas.INK)
         ax.annotate(
@@ -242,17 +244,3 @@ def _strip(ax: Axes, intervals: Sequence[Interval]) -> None:
     ax.set_ylim(len(intervals) - 0.4, -0.6)
     ax.set_yticks([])
     ax.set_ylabel("chosen\nfactors", fontsize=canvas.SMALL)
-
-
-def _reference(ax: Axes, value: float) -> None:
-    ax.axhline(value, color=canvas.VERMILION, linestyle="--", linewidth=1.2)
-    ax.annotate(
-        "chosen",
-        (1, value),
-        (2, 0),
-        xycoords=ax.get_yaxis_transform(),
-        textcoords="offset points",
-        va="center",
-        fontsize=canvas.SMALL,
-        color=canvas.INK,
-    )

@@ -1,7 +1,4 @@
-"""From answers to the path of candidate structures.
-
-The result of a solution path.
-"""
+"""``dtstat.solution_path``: every structure that thresholding the dependence of items can give."""
 
 from __future__ import annotations
 
@@ -31,6 +28,15 @@ Thresholds = str | int | Iterable[float]  # the text is "exact"
 
 _MOST_THRESHOLDS = 1_000_000  # far more than a path of any survey has structures
 _GRID = "The paper uses 50, spaced evenly on [0, 1]."
+_HEADERS = {
+    "tau_low": "from",
+    "tau_high": "to",
+    "persistence": "width",
+    "n_factors": "factors",
+    "n_edges": "loadings",
+    "n_covered": "in factors",
+}
+_MOST_MEMBERS = 12  # listed in a cell
 
 
 def solution_path(
@@ -92,65 +98,19 @@ def solution_path(
     smallest = check_children(min_children)
     matrix = dependence(data, measure, missing, n_jobs, progress, floor, memory)
     if isinstance(matrix, SparseDependence):
-        bars = _sparse_barcode(matrix, smallest, check_jobs(n_jobs), progress)
+        bars = sparse_barcode(
+            matrix.starts,
+            matrix.neighbours,
+            np.abs(matrix.values),
+            matrix.floor,
+            matrix.names,
+            smallest,
+            check_jobs(n_jobs),
+            progress,
+        )
     else:
         bars = barcode(matrix.values, matrix.names, smallest)
     return SolutionPath(matrix, candidates(bars, wanted), smallest, wanted, bars)
-
-
-def _sparse_barcode(
-    graph: SparseDependence, smallest: int, n_jobs: Jobs, progress: Progress
-) -> Barcode:
-    strengths = np.abs(graph.values)
-    return sparse_barcode(
-        graph.starts,
-        graph.neighbours,
-        strengths,
-        graph.floor,
-        graph.names,
-        smallest,
-        n_jobs,
-        progress,
-    )
-
-
-def check_children(min_children: object) -> int:
-    """Return the fewest items of a factor."""
-    return checks.integer("min_children", min_children, 2, "A single item is not a factor.")
-
-
-def check_thresholds(thresholds: Thresholds) -> FloatArray | None:
-    """Return the thresholds to visit, rising; None for all there are."""
-    if isinstance(thresholds, str):
-        if thresholds == "exact":
-            return None
-        wanted = "'exact', a number of thresholds, or numbers in [0, 1]"
-        raise checks.refusal("thresholds", wanted, thresholds, "'exact' is all of them.")
-    if isinstance(thresholds, float) and 0 < thresholds < 1:
-        raise InputError(
-            f"`thresholds` must be 'exact', a number of thresholds, or a list of them; "
-            f"got {thresholds}. For this one threshold give [{thresholds}].",
-            "thresholds",
-        )
-    if not isinstance(thresholds, Iterable):
-        return np.linspace(
-            0.0, 1.0, checks.integer("thresholds", thresholds, 2, _GRID, _MOST_THRESHOLDS)
-        )
-    try:
-        values: FloatArray = np.unique(np.asarray(list(thresholds), dtype=np.float64))
-    except (TypeError, ValueError, OverflowError):
-        raise checks.refusal(
-            "thresholds", "numbers in [0, 1]", thresholds, "Or 'exact' for all of them."
-        ) from None
-    outside = values[~((values >= 0) & (values <= 1))]
-    if outside.size or not values.size:
-        got = f"{outside[0]:g}" if outside.size else "none"
-        raise InputError(
-            f"`thresholds` must be numbers in [0, 1]; got {got}. "
-            "They are compared with absolute dependence.",
-            "thresholds",
-        )
-    return values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -228,12 +188,12 @@ class SolutionPath:
         return pd.DataFrame(sorted(rows), columns=columns)
 
     def summary(self, max_rows: int = 20) -> Summary:
-        """Head line, the longest-lived candidates, and the longest-lived factors.
+        """Heading, the longest-lived candidates, and the longest-lived factors.
 
         Parameters
         ----------
         max_rows
-            Rows a table; what is left out is said below it.
+            Rows per table; what is left out is said below it.
         """
         max_rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
         if not self.candidates:
@@ -254,9 +214,15 @@ class SolutionPath:
 
     def _explain_nothing(self) -> str:
         tried = "No threshold" if self.thresholds is None else "None of these thresholds"
+        matrix = self.dependence
+        strongest = (
+            np.abs(matrix.values).max(initial=matrix.floor)
+            if isinstance(matrix, SparseDependence)
+            else matrix.strength[np.triu_indices(matrix.n_items, 1)].max()
+        )
         return (
             f"{tried} gives a factor of at least {self.min_children} items. Strongest "
-            f"dependence: {_largest(self.dependence):.3f}. Try a smaller `min_children`, or a "
+            f"dependence: {strongest:.3f}. Try a smaller `min_children`, or a "
             "measure that detects any dependence (see measures())."
         )
 
@@ -273,16 +239,13 @@ class SolutionPath:
 
     def _factor_table(self, max_rows: int) -> Table:
         bars = self._barcode
-        rows = [
-            (
-                bar.birth,
-                bar.death,
-                bar.persistence,
-                len(bar.items),
-                _marked(bar.items, bar.unique_members),
-            )
-            for bar, _ in zip(bars, range(max_rows), strict=False)
-        ]
+        rows = []
+        for bar, _ in zip(bars, range(max_rows), strict=False):
+            items, unique = bar.items, bar.unique_members
+            members = [item + "*" if item in unique else item for item in items[:_MOST_MEMBERS]]
+            if len(items) > _MOST_MEMBERS:
+                members.append(f"and {len(items) - _MOST_MEMBERS} more")
+            rows.append((bar.birth, bar.death, bar.persistence, len(items), " ".join(members)))
         frame = pd.DataFrame(rows, columns=["from", "to", "width", "items", "members"])
         notes = ["* unique member: at some threshold in no other maximal clique of the graph."]
         if len(rows) < len(bars):
@@ -322,27 +285,40 @@ class SolutionPath:
         return "\n".join(self._head())
 
 
-_HEADERS = {
-    "tau_low": "from",
-    "tau_high": "to",
-    "persistence": "width",
-    "n_factors": "factors",
-    "n_edges": "loadings",
-    "n_covered": "in factors",
-}
+def check_children(min_children: object) -> int:
+    """Return the fewest items of a factor."""
+    return checks.integer("min_children", min_children, 2, "A single item is not a factor.")
 
 
-_MOST_MEMBERS = 12  # listed in a cell
-
-
-def _marked(items: tuple[str, ...], unique: tuple[str, ...]) -> str:
-    shown = [item + "*" if item in unique else item for item in items[:_MOST_MEMBERS]]
-    if len(items) > _MOST_MEMBERS:
-        shown.append(f"and {len(items) - _MOST_MEMBERS} more")
-    return " ".join(shown)
-
-
-def _largest(dependence: DependenceMatrix | SparseDependence) -> float:
-    if isinstance(dependence, SparseDependence):
-        return float(np.abs(dependence.values).max(initial=dependence.floor))
-    return float(dependence.strength[np.triu_indices(dependence.n_items, 1)].max())
+def check_thresholds(thresholds: Thresholds) -> FloatArray | None:
+    """Return the thresholds to visit, rising; None for all there are."""
+    if isinstance(thresholds, str):
+        if thresholds == "exact":
+            return None
+        wanted = "'exact', a number of thresholds, or numbers in [0, 1]"
+        raise checks.refusal("thresholds", wanted, thresholds, "'exact' is all of them.")
+    if isinstance(thresholds, float) and 0 < thresholds < 1:
+        raise InputError(
+            f"`thresholds` must be 'exact', a number of thresholds, or a list of them; "
+            f"got {thresholds}. For this one threshold give [{thresholds}].",
+            "thresholds",
+        )
+    if not isinstance(thresholds, Iterable):
+        return np.linspace(
+            0.0, 1.0, checks.integer("thresholds", thresholds, 2, _GRID, _MOST_THRESHOLDS)
+        )
+    try:
+        values: FloatArray = np.unique(np.asarray(list(thresholds), dtype=np.float64))
+    except (TypeError, ValueError, OverflowError):
+        raise checks.refusal(
+            "thresholds", "numbers in [0, 1]", thresholds, "Or 'exact' for all of them."
+        ) from None
+    outside = values[~((values >= 0) & (values <= 1))]
+    if outside.size or not values.size:
+        got = f"{outside[0]:g}" if outside.size else "none"
+        raise InputError(
+            f"`thresholds` must be numbers in [0, 1]; got {got}. "
+            "They are compared with absolute dependence.",
+            "thresholds",
+        )
+    return values

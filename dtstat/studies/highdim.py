@@ -1,9 +1,4 @@
-"""The paper's second simulation (Section 6.2, its figure).
-
-What the paper's second simulation gives: outcomes, their table and their picture.
-
-How the second simulation is printed.
-"""
+"""The paper's second simulation (Section 6.2 and its figure): run, tables and picture."""
 
 from __future__ import annotations
 
@@ -23,15 +18,6 @@ from dtstat.core.checkpoints import Ledger, Record, parse_records
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import Jobs, Progress, check_jobs
 from dtstat.core.tables import Summary, Table
-from dtstat.studies.highdim_cells import (
-    READINGS,
-    SEARCHES,
-    Cell,
-    HighDimCall,
-    Task,
-    conditions,
-    recover_cell,
-)
 from dtstat.studies.paper import (
     CITATION,
     HIGHDIM,
@@ -42,7 +28,17 @@ from dtstat.studies.paper import (
     HIGHDIM_SHARES,
     HIGHDIM_SIZES,
 )
-from dtstat.studies.recovery import MEASURE, Conditions, recovery_plot
+from dtstat.studies.plots import Conditions, recovery_plot
+from dtstat.studies.recovery import (
+    MEASURE,
+    READINGS,
+    SEARCHES,
+    Cell,
+    HighDimCall,
+    Task,
+    conditions,
+    recover_cell,
+)
 from dtstat.studies.runner import (
     MOST_REPS,
     MOST_ROWS,
@@ -50,12 +46,12 @@ from dtstat.studies.runner import (
     check_each,
     check_names,
     check_seed,
-    doubts,
     duration,
     number,
     run_missing,
-    spread,
-    wrapped,
+    spread_columns,
+    warning_notes,
+    wrap_lines,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +59,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 
+STUDY = "highdim"
+_PANEL_TITLES = {
+    "own": "Without unique children, own second parents",
+    "shared": "Without unique children, shared second parents",
+}
 _FEWEST_ROWS = 20  # two factors
+OUTCOMES = {
+    "n_factors": "d-hat",
+    "found": "d-hat/d",
+    "f1": "F1",
+    "hamming": "HD",
+    "seconds": "seconds",
+}
+_COMPARED = {
+    "f1": "F1 beside the paper",
+    "found": "Factors found, as a share of d (d-hat/d), beside the paper",
+}
+Row = Mapping[Any, Any]
 
 
 def highdim(
@@ -148,7 +161,7 @@ def highdim(
     1  50  0.0   plain  5          2
     """
     count = checks.integer("reps", reps, 1, f"The paper uses {HIGHDIM_DATA_SETS}.", MOST_REPS)
-    cells = _cells(sizes, phis, shares, readings)
+    cells = _check_conditions(sizes, phis, shares, readings)
     chosen = check_names("searches", searches, tuple(SEARCHES))
     call, jobs = HighDimCall(check_seed(seed)), check_jobs(n_jobs)
     ledger = Ledger.open(out, {"study": STUDY, **asdict(call)})
@@ -159,13 +172,23 @@ def highdim(
     return HighDimResult(call, records)
 
 
-def _cells(
+def _check_conditions(
     sizes: object, phis: object, shares: object, readings: str | Iterable[str]
 ) -> list[Cell]:
+    def size(n: object) -> int:
+        advice = "The paper uses 250, 500 and 1000."
+        return checks.integer("sizes", n, _FEWEST_ROWS, advice, MOST_ROWS)
+
+    def correlation(phi: object) -> float:
+        return checks.proportion("phis", phi, "The paper uses 0, 0.25 and 0.75.")
+
+    def share(value: object) -> float:
+        return checks.proportion("shares", value, "The paper uses 0, 0.2 and 0.4.")
+
     chosen = conditions(
-        check_each(sizes, _size),
-        check_each(phis, _correlation),
-        check_each(shares, _share),
+        check_each(sizes, size),
+        check_each(phis, correlation),
+        check_each(shares, share),
         check_names("readings", readings, READINGS),
     )
     if not chosen:
@@ -175,25 +198,6 @@ def _cells(
             "phis",
         )
     return chosen
-
-
-def _size(n: object) -> int:
-    return checks.integer("sizes", n, _FEWEST_ROWS, "The paper uses 250, 500 and 1000.", MOST_ROWS)
-
-
-def _correlation(phi: object) -> float:
-    return checks.proportion("phis", phi, "The paper uses 0, 0.25 and 0.75.")
-
-
-def _share(share: object) -> float:
-    return checks.proportion("shares", share, "The paper uses 0, 0.2 and 0.4.")
-
-
-STUDY = "highdim"
-_ROWS = {
-    "own": "Without unique children, own second parents",
-    "shared": "Without unique children, shared second parents",
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,7 +252,7 @@ class HighDimResult:
         (true number of factors), n_factors, f1, hamming, precision, recall, seconds, warnings (a
         tuple of texts).
         """
-        ordered = sorted(self._finished, key=_order)
+        ordered = sorted(self._finished, key=_order_key)
         return pd.DataFrame([{**one, "warnings": tuple(one["warnings"])} for one in ordered])
 
     @property
@@ -277,7 +281,7 @@ class HighDimResult:
         table = self.table()
         rows = table.to_dict(orient="records")
         warned = sum(map(bool, self.records["warnings"]))
-        tables = own_table(rows, warned), *beside_tables(rows)
+        tables = outcome_table(rows, warned), *comparison_tables(rows)
         return Summary(head_lines(self.call, table), tables)
 
     def plot(
@@ -312,7 +316,7 @@ class HighDimResult:
         table["n_factors_paper"] = table["found_paper"] * table["d"]
         whole, free = table["share"] == 0, table["phi"] == 0
         rows = [Conditions("Correlated factors", "φ =", table[whole].assign(level=table["phi"]))]
-        for reading, words in _ROWS.items():
+        for reading, words in _PANEL_TITLES.items():
             own = table["reading"] == reading
             if own.any():
                 lower = table[own | (whole & free)].assign(level=table["share"])
@@ -323,7 +327,7 @@ class HighDimResult:
         return "\n".join(head_lines(self.call, self.table()))
 
 
-def _order(record: Record) -> tuple[object, ...]:
+def _order_key(record: Record) -> tuple[object, ...]:
     """Place of a record: by size, φ, reading, share, replicate and search."""
     reading = record["reading"]
     return (
@@ -339,7 +343,7 @@ def _order(record: Record) -> tuple[object, ...]:
 def _table_row(row: Record, group: pd.DataFrame) -> Record:
     row["d"] = int(group["d"].iloc[0])
     for name in OUTCOMES:
-        row |= spread(group, name)
+        row |= spread_columns(group, name)
     reported = HIGHDIM.get(row["share"])
     return row | {
         "data_sets": len(group),
@@ -348,31 +352,16 @@ def _table_row(row: Record, group: pd.DataFrame) -> Record:
     }
 
 
-OUTCOMES = {
-    "n_factors": "d-hat",
-    "found": "d-hat/d",
-    "f1": "F1",
-    "hamming": "HD",
-    "seconds": "seconds",
-}
-_BESIDE = {
-    "f1": "F1 beside the paper",
-    "found": "Factors found, as a share of d (d-hat/d), beside the paper",
-}
-_NOTED = "found"  # the last of them
-Row = Mapping[Any, Any]
-
-
 def head_lines(call: HighDimCall, table: pd.DataFrame) -> tuple[str, ...]:
     """Say whose simulation it is, what data were drawn, and how structures were found."""
     fewest, most = table["data_sets"].min(), table["data_sets"].max()
     sets = f"{most}" if fewest == most else f"{fewest} to {most}"
     sizes = ", ".join(map(str, sorted(set(table["n"]))))
-    return wrapped(
+    return wrap_lines(
         (
             "High-dimensional recovery and robustness, by dependence thresholding",
             f"Paper:  {CITATION}",
-            f"Data:   {sets} data set{'' if sets == '1' else 's'} a condition, n = {sizes}, "
+            f"Data:   {sets} data set{'' if sets == '1' else 's'} per condition, n = {sizes}, "
             f"1.5 n items, 0.1 n factors, seed {call.seed}",
             f"Oracle: {MEASURE}, {call.thresholds} thresholds on [0, 1], factors of at least "
             f"{call.min_children} items",
@@ -382,7 +371,7 @@ def head_lines(call: HighDimCall, table: pd.DataFrame) -> tuple[str, ...]:
     )
 
 
-def own_table(rows: Sequence[Row], warned: int) -> Table:
+def outcome_table(rows: Sequence[Row], warned: int) -> Table:
     """Return what every search found in every condition."""
     spreads = [f"{name}_{part}" for name in ("n_factors", "f1") for part in SPREAD]
     spread = ("d-hat", "SD", "SE", "F1", "SD", "SE")
@@ -400,11 +389,7 @@ def own_table(rows: Sequence[Row], warned: int) -> Table:
         )
         for row in rows
     )
-    return Table("Outcomes", headers, cells, "rll" + "r" * 11, _own_notes(warned))
-
-
-def _own_notes(warned: int) -> tuple[str, ...]:
-    return (
+    notes = (
         "phi: correlation of all factors. share: of the factors, without unique children; their "
         "items have",
         "second parents of their own, or one shared by all items of a factor.",
@@ -412,11 +397,12 @@ def _own_notes(warned: int) -> tuple[str, ...]:
         "by fit, which",
         "does not know the truth. d-hat: factors found. HD: item-factor pairs that are wrong.",
         "Means with standard deviation SD and standard error SE, over so many data sets (sets).",
-        *doubts(warned),
+        *warning_notes(warned),
     )
+    return Table("Outcomes", headers, cells, "rll" + "r" * 11, notes)
 
 
-def beside_tables(rows: Sequence[Row]) -> tuple[Table, ...]:
+def comparison_tables(rows: Sequence[Row]) -> tuple[Table, ...]:
     """Return F₁ and share of the factors found by every search, beside what the paper says."""
     cells: dict[tuple[str, str], dict[str, Row]] = {}
     for row in rows:
@@ -428,15 +414,15 @@ def beside_tables(rows: Sequence[Row]) -> tuple[Table, ...]:
         Table(
             title,
             headers,
-            tuple((*at, *_beside(found, name, searches)) for at, found in cells.items()),
+            tuple((*at, *_compared(found, name, searches)) for at, found in cells.items()),
             alignment,
-            HIGHDIM_NOTES if name == _NOTED else (),
+            HIGHDIM_NOTES if name == "found" else (),
         )
-        for name, title in _BESIDE.items()
+        for name, title in _COMPARED.items()
     )
 
 
-def _beside(found: Mapping[str, Row], name: str, searches: Sequence[str]) -> tuple[str, ...]:
+def _compared(found: Mapping[str, Row], name: str, searches: Sequence[str]) -> tuple[str, ...]:
     """Return what the paper says of a condition, and the mean of every search."""
     said = next(iter(found.values()))[f"{name}_paper"]
     ours = (number(found[one][f"{name}_mean"]) if one in found else "-" for one in searches)

@@ -1,9 +1,4 @@
-"""Doing the pieces of a study that are not in its ledger yet, side by side if wanted.
-
-Checks of the arguments that studies share.
-
-What the tables of studies share: means with their spread, and how numbers are written.
-"""
+"""What the studies share: running what is not in the ledger yet, argument checks, table cells."""
 
 from __future__ import annotations
 
@@ -21,6 +16,12 @@ from dtstat.core.parallel import Jobs, Progress, run, track
 
 Task = tuple[str | int | float, ...]
 Work = Callable[..., Record]
+Number = TypeVar("Number", int, float)
+
+MOST_REPS = 100_000  # more is a slip of the keyboard, and the list of them would fill the memory
+MOST_ROWS = 10_000  # with 15,000 items; a data set of more does not fit into the memory
+SPREAD = ("mean", "sd", "se")
+_WIDTH = 100
 
 
 def run_missing(
@@ -51,7 +52,7 @@ def run_missing(
     whole = [record for record in ledger.finished if record.keys() >= set(names)]
     done = {tuple(record[name] for name in names): record for record in whole}
     missing = [task for task in tasks if task not in done]
-    results = run(_Spread(work), missing, n_jobs)
+    results = run(_Unpacked(work), missing, n_jobs)
     for k, outcome in track(results, progress, "data sets", total=len(missing)):
         done[missing[k]] = {**dict(zip(names, missing[k], strict=True)), **outcome}
         ledger.append(done[missing[k]])
@@ -59,19 +60,13 @@ def run_missing(
 
 
 @dataclass(frozen=True)
-class _Spread:
-    """A function of a task instead of its parts."""
+class _Unpacked:
+    """A function of a whole task, made from one of its parts."""
 
     work: Work
 
     def __call__(self, task: Task) -> Record:
         return self.work(*task)
-
-
-MOST_REPS = 100_000  # more is a slip of the keyboard, and the list of them would fill the memory
-MOST_ROWS = 10_000  # with 15,000 items; a data set of more does not fit into the memory
-
-Number = TypeVar("Number", int, float)
 
 
 def check_names(name: str, given: str | Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
@@ -94,11 +89,7 @@ def check_seed(seed: object) -> int:
     return checks.integer("seed", seed, 0, "The same number gives the same data sets.")
 
 
-SPREAD = ("mean", "sd", "se")
-_WIDTH = 100
-
-
-def spread(group: pd.DataFrame, name: str) -> dict[str, float]:
+def spread_columns(group: pd.DataFrame, name: str) -> dict[str, float]:
     """Return mean, standard deviation and standard error of a column, as in f1_mean."""
     mean, sd = float(group[name].mean()), float(group[name].std(ddof=1))
     return {f"{name}_mean": mean, f"{name}_sd": sd, f"{name}_se": sd / math.sqrt(len(group))}
@@ -114,13 +105,13 @@ def duration(seconds: float) -> str:
     return f"{seconds:.1f}" if seconds >= 10 else number(seconds)
 
 
-def doubts(warned: int) -> tuple[str, ...]:
+def warning_notes(warned: int) -> tuple[str, ...]:
     """Say how many choices came with warnings; nothing if none did."""
     choices = "1 choice" if warned == 1 else f"{warned} choices"
     return (f"{choices} came with warnings; see the records.",) if warned else ()
 
 
-def wrapped(lines: Iterable[str]) -> tuple[str, ...]:
+def wrap_lines(lines: Iterable[str]) -> tuple[str, ...]:
     """Cut lines that are too long; what follows is set below what came after the label."""
     cut = (
         textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 8, break_on_hyphens=False)

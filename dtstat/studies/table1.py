@@ -1,9 +1,4 @@
-"""The paper's first simulation (Section 6.1, Table 1).
-
-What the paper's first simulation gives: outcomes, and their table beside the paper's.
-
-How the first simulation is printed.
-"""
+"""The paper's first simulation (Section 6.1, Table 1): run, and its table beside the paper's."""
 
 from __future__ import annotations
 
@@ -37,15 +32,17 @@ from dtstat.studies.runner import (
     SPREAD,
     check_names,
     check_seed,
-    doubts,
     duration,
     number,
     run_missing,
-    spread,
-    wrapped,
+    spread_columns,
+    warning_notes,
+    wrap_lines,
 )
 
 DESIGNS = tuple(MODELS)
+OUTCOMES = {"n_factors": "d-hat", "f1": "F1", "hamming": "HD"}
+Row = Mapping[Any, Any]
 _DEFAULTS = {"thresholds": 50, "min_children": 2, "estimator": "copula", "criterion": "ebic"}
 
 
@@ -112,7 +109,7 @@ def table1(
 
     Notes
     -----
-    Cost: by the copula about a tenth of a second a data set of 5000 rows.
+    Cost: by the copula about a tenth of a second per data set of 5000 rows.
 
     The oracle's path is that of all rows. Criteria that validate on a part of them threshold the
     other part, so that their choice need not be on that path.
@@ -133,7 +130,7 @@ def table1(
         "estimator": estimator,
         "criterion": criterion,
     }
-    call, jobs = _call(n, seed, preset, given), check_jobs(n_jobs)
+    call, jobs = _check_call(n, seed, preset, given), check_jobs(n_jobs)
     ledger = Ledger.open(out, {"study": "table1", **asdict(call)})
     # One of each design in turn, so that a study that is ended early is balanced.
     tasks = [(design, k) for k in range(1, count + 1) for design in chosen]
@@ -142,7 +139,9 @@ def table1(
     return Table1Result(call, count, chosen, records)
 
 
-def _call(n: object, seed: object, preset: str | None, given: Mapping[str, object]) -> RecoveryCall:
+def _check_call(
+    n: object, seed: object, preset: str | None, given: Mapping[str, object]
+) -> RecoveryCall:
     """Check the arguments that outcomes depend on; names are left to :func:`dtstat.fit`."""
     clash = [name for name, value in given.items() if value is not None]
     if preset is not None and clash:
@@ -218,7 +217,7 @@ class Table1Result:
         rows = self.table().to_dict(orient="records")
         warned = sum(map(bool, self.records["warnings"]))
         return Summary(
-            head_lines(self.call, self.reps), (own_table(rows, warned), beside_table(rows))
+            head_lines(self.call, self.reps), (outcome_table(rows, warned), comparison_table(rows))
         )
 
     def __repr__(self) -> str:
@@ -241,15 +240,11 @@ def _table_row(selection: str, design: str, group: pd.DataFrame) -> Record:
     for name in OUTCOMES:
         reported = getattr(TABLE1[selection, design], name)
         row |= {
-            **spread(group, name),
+            **spread_columns(group, name),
             f"{name}_paper": reported.mean,
             f"{name}_paper_plus_minus": reported.plus_minus,
         }
     return row | {"data_sets": len(group), "seconds": float(group["seconds"].mean())}
-
-
-OUTCOMES = {"n_factors": "d-hat", "f1": "F1", "hamming": "HD"}
-Row = Mapping[Any, Any]
 
 
 def head_lines(call: RecoveryCall, reps: int) -> tuple[str, ...]:
@@ -259,19 +254,25 @@ def head_lines(call: RecoveryCall, reps: int) -> tuple[str, ...]:
     lines = (
         "Table 1: recovery of known structures by dependence thresholding",
         f"Paper:  {CITATION}",
-        f"Data:   {reps} data set{plural} a model, n = {call.n}, seed {call.seed}",
+        f"Data:   {reps} data set{plural} per model, n = {call.n}, seed {call.seed}",
         f"Path:   {MEASURE}, {call.thresholds} thresholds on [0, 1], factors of at least "
         f"{call.min_children} items",
         f"Choice: fit({arguments}), dtstat {__version__}",
     )
-    return wrapped(lines)
+    return wrap_lines(lines)
 
 
-def own_table(rows: Sequence[Row], warned: int) -> Table:
+def outcome_table(rows: Sequence[Row], warned: int) -> Table:
     """Return mean, standard deviation and standard error of each outcome."""
     columns = [f"{name}_{part}" for name in OUTCOMES for part in SPREAD]
     cells = tuple(
-        (*_labels(row), str(row["d"]), *(number(row[name]) for name in columns), *_effort(row))
+        (
+            *_labels(row),
+            str(row["d"]),
+            *(number(row[name]) for name in columns),
+            str(row["data_sets"]),
+            duration(row["seconds"]),
+        )
         for row in rows
     )
     spread = [header for name in OUTCOMES.values() for header in (name, "SD", "SE")]
@@ -281,21 +282,23 @@ def own_table(rows: Sequence[Row], warned: int) -> Table:
         "d-hat: factors found. F1: 1 if every item is where it belongs. HD: item-factor pairs that "
         "are wrong.",
         "Means with standard deviation SD and standard error SE, over so many data sets (sets).",
-        *doubts(warned),
+        *warning_notes(warned),
     )
     return Table("Outcomes", headers, cells, "ll" + "r" * 12, notes)
 
 
-def beside_table(rows: Sequence[Row]) -> Table:
+def comparison_table(rows: Sequence[Row]) -> Table:
     """Return our means, each with what the paper prints."""
-    cells = tuple(
-        (*_labels(row), *(cell for name in OUTCOMES for cell in _pair(row, name))) for row in rows
-    )
+    cells = []
+    for row in rows:
+        reported = TABLE1[row["selection"], row["design"]]
+        pairs = ((number(row[f"{name}_mean"]), getattr(reported, name).text) for name in OUTCOMES)
+        cells.append((*_labels(row), *(cell for pair in pairs for cell in pair)))
     headers = [header for name in OUTCOMES.values() for header in (name, "paper")]
     return Table(
         "Beside the paper",
         ("selection", "model", *headers),
-        cells,
+        tuple(cells),
         "ll" + "rl" * len(OUTCOMES),
         TABLE1_NOTES,
     )
@@ -303,12 +306,3 @@ def beside_table(rows: Sequence[Row]) -> Table:
 
 def _labels(row: Row) -> tuple[str, str]:
     return row["selection"], MODELS[row["design"]][0]
-
-
-def _pair(row: Row, name: str) -> tuple[str, str]:
-    reported = getattr(TABLE1[row["selection"], row["design"]], name)
-    return number(row[f"{name}_mean"]), reported.text
-
-
-def _effort(row: Row) -> tuple[str, str]:
-    return str(row["data_sets"]), duration(row["seconds"])

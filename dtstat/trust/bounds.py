@@ -1,8 +1,8 @@
 """Concentration inequalities P(|r − ρ| > ε) ≤ b(n, ε): how far an estimate strays by chance.
 
 Lemma 2 of the paper turns each of them into a bound on the probability of a wrong graph,
-P(Ê(τ₀) ≠ E₀) ≤ C(p, 2) · b(n, γ), for τ₀ in the middle of the gap (:mod:`dtstat.trust.planning`).
-Most follow from Hoeffding's inequality for U-statistics: if U is
+P(Ê(τ₀) ≠ E₀) ≤ C(p, 2) · b(n, γ), for τ₀ in the middle of the gap
+(:mod:`dtstat.trust.sample_size`). Most follow from Hoeffding's inequality for U-statistics: if U is
 the average of a kernel h ∈ [a, b] over all sets of m rows, then
 
     P(|U − E U| ≥ ε) ≤ 2 exp(−2 ⌊n/m⌋ ε² / (b − a)²).
@@ -24,13 +24,21 @@ is divided by standard deviations of the ranks, which are estimates.
 
 Pearson.  With u = (x₁ − x₂)/√2 and w = (y₁ − y₂)/√2 of items with variance 1, the sample
 covariances are U-statistics of order 2 with kernels uw, u² and w². If all three are within δ of
-their means, |r − ρ| ≤ 2δ / (1 − δ); so δ = ε / (2 + ε) will do, and three inequalities are added.
+their means, |r − ρ| ≤ 2δ / (1 − δ); so δ = ε / (2 + ε) is enough, and three inequalities are added.
  - Bounded items whose standard deviations are at least s times their range: in units of the range,
    the kernel of the covariance lies in [−½, ½], those of the variances in [0, ½].
  - Sub-Gaussian items with variance proxy v: E|uw|^q ≤ 2 q! (2v)^q, so Bernstein's inequality holds
    with variance 16 v² and scale 2v (Boucheron, Lugosi & Massart 2013, theorem 2.10).
- - Normal items: the exact distribution of r, at the ρ where it strays most; see
-   :mod:`dtstat.trust.bounds`.
+ - Normal items: the exact distribution of r, at the ρ where it strays most. On Fisher's scale
+   z = artanh r, the density of r from n rows (Hotelling 1953) becomes
+
+    f(z) = c (1 − ρ²)^{(n−1)/2} (1 − r²)^{(n−2)/2} (1 − ρr)^{−(n−3/2)} F(½, ½; n − ½; (1 + ρr)/2),
+    c = (n − 2) Γ(n − 1) / (√(2π) Γ(n − ½)),
+
+   nearly normal with variance 1/(n − 3), so a Gauss rule over eighteen of its standard deviations
+   integrates the tails. The tail P(|r − ρ| ≥ ε) is largest for a ρ between 0, where r varies most,
+   and ε/2, from where −ε/2 is the nearest value that is ε away; the search is over that interval
+   and a little more.
 
 Distance covariance.  Of four numbers in [0, 1], the distances enter the kernel (Székely & Rizzo
 2014) only through the gap g between the second and the third, and h is ⅔ g_x g_y if both items
@@ -46,25 +54,10 @@ Boucheron, S., Lugosi, G. & Massart, P. (2013). Concentration Inequalities. Oxfo
 the Royal Statistical Society B 13, 303–309. Hoeffding, W. (1948). A class of statistics with
 asymptotically normal distribution. Annals of Mathematical Statistics 19, 293–325. Hoeffding, W.
 (1963). Probability inequalities for sums of bounded random variables. Journal of the American
-Statistical Association 58, 13–30. Székely, G. J. & Rizzo, M. L. (2014). Partial distance
-correlation with methods for dissimilarities. Annals of Statistics 42, 2382–2412.
-
-How far Pearson's correlation of normal items strays: its exact distribution at the worst ρ.
-
-On Fisher's scale z = artanh r, the density of r from n rows (Hotelling 1953) becomes
-
-    f(z) = c (1 − ρ²)^{(n−1)/2} (1 − r²)^{(n−2)/2} (1 − ρr)^{−(n−3/2)} F(½, ½; n − ½; (1 + ρr)/2),
-    c = (n − 2) Γ(n − 1) / (√(2π) Γ(n − ½)),
-
-nearly normal with variance 1/(n − 3), so a Gauss rule over eighteen of its standard deviations
-integrates the tails. The tail P(|r − ρ| ≥ ε) is largest for a ρ between 0, where r varies most,
-and ε/2, from where −ε/2 is the nearest value that is ε away; the search is over that interval and
-a little more.
-
-References
-----------
-Hotelling, H. (1953). New light on the correlation coefficient and its transforms. Journal of the
-Royal Statistical Society B 15, 193–232.
+Statistical Association 58, 13–30. Hotelling, H. (1953). New light on the correlation coefficient
+and its transforms. Journal of the Royal Statistical Society B 15, 193–232. Székely, G. J. & Rizzo,
+M. L. (2014). Partial distance correlation with methods for dissimilarities. Annals of Statistics
+42, 2382–2412.
 """
 
 from __future__ import annotations
@@ -86,6 +79,12 @@ Tail = Callable[[int, float], float]
 
 _HOEFFDING = "Hoeffding 1963"
 _SHARP = "False is the paper's form."
+# Of the exact tail of Pearson's correlation
+_NODES = 80
+_WIDTH = 18.0  # standard deviations of z that are integrated: nothing is left beyond
+_LARGEST = 18.0  # beyond this z, r is 1 in floating point
+_GRID = 9
+_ZOOMS = 8
 
 
 @dataclass(frozen=True)
@@ -285,59 +284,6 @@ class Bound:
         raise checks.unknown("measure", wanted, measure, _NAMED)
 
 
-def _kendall(sharp: bool) -> Bound:
-    hoeffding = Bound.u_statistic(2, -1, 1, sharp).tail
-    formula = f"2 exp(−{_blocks_text(2, sharp)} ε² / 2)" if sharp else "2 exp(−n ε² / 8)"
-    source = "paper, Example 1"
-    return Bound("kendall", formula, "items without ties", source, hoeffding, covers_ties=False)
-
-
-def _spearman(sharp: bool) -> Bound:
-    def tail(n: int, epsilon: float) -> float:
-        return _hoeffding(_blocks(n, 3, sharp), max(epsilon - 1.5 / (n + 1), 0.0), 2.0)
-
-    formula = f"2 exp(−{_blocks_text(3, sharp)} (ε − 3/(2n + 2))² / 2)"
-    source = "Hoeffding 1948, 1963; Daniels 1950; Durbin & Stuart 1951"
-    return Bound("spearman", formula, "items without ties", source, tail, True, 3, False)
-
-
-def _pearson(sharp: bool) -> Bound:
-    del sharp  # exact: there is nothing to relax
-
-    def tail(n: int, epsilon: float) -> float:
-
-        return worst_tail(n, epsilon)
-
-    formula = "largest P(|r − ρ| ≥ ε) over ρ, exactly"
-    return Bound("pearson", formula, "normal items", "Hotelling 1953", tail, True, 4, False)
-
-
-def _distance_covariance(sharp: bool) -> Bound:
-    hoeffding = Bound.u_statistic(4, -1 / 3, 2 / 3, sharp)
-    holds = "items scaled to [0, 1], unbiased squared distance covariance"
-    formula = f"2 exp(−2 {_blocks_text(4, sharp)} ε²)"
-    source = "Székely & Rizzo 2014; Hoeffding 1963"
-    return Bound("distance_covariance", formula, holds, source, hoeffding.tail, fewest_rows=4)
-
-
-_NAMED: dict[str, Callable[[bool], Bound]] = {
-    "kendall": _kendall,
-    "spearman": _spearman,
-    "pearson": _pearson,
-    "pearson_subgaussian": lambda sharp: Bound.subgaussian_pearson(1.0, sharp),
-    "distance_covariance": _distance_covariance,
-}
-# Kendall (1938); Pearson (1907) for ranks; exact for normal items by r² ~ Beta(½, (n − 2)/2).
-_NULL_VARIANCES: dict[str, Callable[[int], float]] = {
-    "kendall": lambda n: 2 * (2 * n + 5) / (9 * n * (n - 1)),
-    "spearman": lambda n: 1 / (n - 1),
-    "pearson": lambda n: 1 / (n - 1),
-}
-
-
-NORMAL = tuple(_NULL_VARIANCES)
-
-
 def bounds(sharp: bool = True) -> pd.DataFrame:
     """Table of the measures whose error is bounded: formula, what it holds for, source.
 
@@ -362,6 +308,52 @@ def bounds(sharp: bool = True) -> pd.DataFrame:
     return frame.rename_axis("measure")
 
 
+def _kendall(sharp: bool) -> Bound:
+    hoeffding = Bound.u_statistic(2, -1, 1, sharp).tail
+    formula = f"2 exp(−{_blocks_text(2, sharp)} ε² / 2)" if sharp else "2 exp(−n ε² / 8)"
+    source = "paper, Example 1"
+    return Bound("kendall", formula, "items without ties", source, hoeffding, covers_ties=False)
+
+
+def _spearman(sharp: bool) -> Bound:
+    def tail(n: int, epsilon: float) -> float:
+        return _hoeffding(_blocks(n, 3, sharp), max(epsilon - 1.5 / (n + 1), 0.0), 2.0)
+
+    formula = f"2 exp(−{_blocks_text(3, sharp)} (ε − 3/(2n + 2))² / 2)"
+    source = "Hoeffding 1948, 1963; Daniels 1950; Durbin & Stuart 1951"
+    return Bound("spearman", formula, "items without ties", source, tail, True, 3, False)
+
+
+def _pearson(sharp: bool) -> Bound:
+    del sharp  # exact: there is nothing to relax
+    formula = "largest P(|r − ρ| ≥ ε) over ρ, exactly"
+    return Bound("pearson", formula, "normal items", "Hotelling 1953", worst_tail, True, 4, False)
+
+
+def _distance_covariance(sharp: bool) -> Bound:
+    hoeffding = Bound.u_statistic(4, -1 / 3, 2 / 3, sharp)
+    holds = "items scaled to [0, 1], unbiased squared distance covariance"
+    formula = f"2 exp(−2 {_blocks_text(4, sharp)} ε²)"
+    source = "Székely & Rizzo 2014; Hoeffding 1963"
+    return Bound("distance_covariance", formula, holds, source, hoeffding.tail, fewest_rows=4)
+
+
+_NAMED: dict[str, Callable[[bool], Bound]] = {
+    "kendall": _kendall,
+    "spearman": _spearman,
+    "pearson": _pearson,
+    "pearson_subgaussian": lambda sharp: Bound.subgaussian_pearson(1.0, sharp),
+    "distance_covariance": _distance_covariance,
+}
+# Kendall (1938); Pearson (1907) for ranks; exact for normal items by r² ~ Beta(½, (n − 2)/2).
+_NULL_VARIANCES: dict[str, Callable[[int], float]] = {
+    "kendall": lambda n: 2 * (2 * n + 5) / (9 * n * (n - 1)),
+    "spearman": lambda n: 1 / (n - 1),
+    "pearson": lambda n: 1 / (n - 1),
+}
+NORMAL = tuple(_NULL_VARIANCES)
+
+
 def _blocks(n: int, m: int, sharp: bool) -> float:
     """Count independent blocks of m rows: ⌊n/m⌋, or the paper's n/(2m), which is no more."""
     return n // m if sharp else n / (2 * m)
@@ -373,13 +365,6 @@ def _blocks_text(m: int, sharp: bool) -> str:
 
 def _hoeffding(k: float, epsilon: float, width: float) -> float:
     return 2 * math.exp(-2 * k * (epsilon / width) ** 2)
-
-
-_NODES = 80
-_WIDTH = 18.0  # standard deviations of z that are integrated: nothing is left beyond
-_LARGEST = 18.0  # beyond this z, r is 1 in floating point
-_GRID = 9
-_ZOOMS = 8
 
 
 @lru_cache(maxsize=10_000)

@@ -1,6 +1,6 @@
-"""The result of ``dtstat.diagnose``: how far a fit can be trusted.
+"""The result of ``dtstat.diagnose``, and the dependence that a fitted model implies.
 
-Working out a diagnosis: what the model implies, and intervals of the margins.
+The tables are made in :mod:`dtstat.trust.diagnosis_tables`.
 """
 
 from __future__ import annotations
@@ -14,54 +14,29 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core import checks
-from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.arrays import FloatArray
 from dtstat.core.canvas import draw
-from dtstat.core.checkpoints import Ledger
-from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
-from dtstat.core.parallel import Jobs, Progress
+from dtstat.core.errors import InputError, silenced
 from dtstat.core.saved import register, save
 from dtstat.core.tables import Summary
 from dtstat.curves.estimate import draw_answers
 from dtstat.data.items import as_items
-from dtstat.dependence.compute import RowDependence, dependence_matrix
+from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import LATENT, REGISTRY
 from dtstat.factors.robust import implied_correlations
 from dtstat.simulation.designs import draw_normal
-from dtstat.structure.margin import Margin, margin_values, structure_margin
-from dtstat.trust import diagnosis_summary as frames
+from dtstat.structure.margin import Margin, structure_margin
+from dtstat.trust import diagnosis_tables as tables
 from dtstat.trust.bounds import NORMAL, Bound
-from dtstat.trust.diagnosis_summary import cores, diagnosis_summary
 from dtstat.trust.plots import DIAGNOSIS_KINDS
-from dtstat.trust.resampling import resample, saved_numbers
 from dtstat.trust.survey import POPULATION, simulated_rows
 from dtstat.trust.unique_child import UniqueChildAudit
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
 
-
-@register
-@dataclass(frozen=True, eq=False)
-class MarginIntervals:
-    """Intervals of margins that allow for every pair being the one that decides, 95 %.
-
-    Attributes
-    ----------
-    whole
-        (2,) of γ.
-    factors, cores
-        (d, 2) of the local margins of the factors, and of the cliques they are read off (NaN
-        without one).
-    n_boot, n_failed
-        Resamples they are from, and those that could not be used.
-    """
-
-    whole: FloatArray
-    factors: FloatArray
-    cores: FloatArray
-    n_boot: int
-    n_failed: int = 0
+_IMPLIED_SEED = 0
 
 
 @register
@@ -117,7 +92,7 @@ class Diagnosis:
 
         None if every factor has its own threshold; see ``factors`` then.
         """
-        return frames.gap(self.fit)
+        return tables.threshold_gap(self.fit)
 
     @property
     def bound(self) -> Bound | None:
@@ -154,7 +129,7 @@ class Diagnosis:
         """
         if self.bound is None:
             return float("nan")
-        return frames.graph_error(self.fit.dependence, self.margin.value, self.bound)
+        return tables.graph_error_bound(self.fit.dependence, self.margin.value, self.bound)
 
     @cached_property
     def factors(self) -> pd.DataFrame:
@@ -168,21 +143,21 @@ class Diagnosis:
         verdict ("firm": the interval of the core's margin is above 0; "unsure"; "seen" without
         intervals; "no core").
         """
-        return frames.factor_frame(self)
+        return tables.factor_frame(self)
 
     @cached_property
     def audit(self) -> UniqueChildAudit:
         """Unique children, what hangs on single items, and what keeps items out of factors."""
-        return frames.unique_child_audit(self.fit)
+        return tables.unique_child_audit(self.fit)
 
     @property
     def pairs(self) -> pd.DataFrame:
         """One row per pair of items: dependence, implied, rows, whether they share a factor."""
-        return frames.pair_frame(self)
+        return tables.pair_frame(self)
 
     def tidy(self) -> pd.DataFrame:
         """One row per margin: of the whole structure, of every factor, of every core."""
-        return frames.tidy_frame(self)
+        return tables.tidy_frame(self)
 
     def glance(self) -> pd.DataFrame:
         """One row about the whole."""
@@ -207,7 +182,7 @@ class Diagnosis:
     def summary(self, max_rows: int = 20) -> Summary:
         """Print the diagnosis on a page or two; at most ``max_rows`` rows per table."""
         rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
-        return diagnosis_summary(self, rows)
+        return tables.diagnosis_summary(self, rows)
 
     def plot(self, kind: str = "margin", ax: Any = None) -> Any:
         """Draw the diagnosis; needs matplotlib (the extra ``plot``).
@@ -240,8 +215,27 @@ class Diagnosis:
         return f"Diagnosis: margin {self.margin.value:.3f} by {self.measure}, {self.verdict}"
 
 
-_LEVEL = 0.95
-_IMPLIED_SEED = 0
+@register
+@dataclass(frozen=True, eq=False)
+class MarginIntervals:
+    """Intervals of margins that allow for every pair being the one that decides, 95 %.
+
+    Attributes
+    ----------
+    whole
+        (2,) of γ.
+    factors, cores
+        (d, 2) of the local margins of the factors, and of the cliques they are read off (NaN
+        without one).
+    n_boot, n_failed
+        Resamples they are from, and those that could not be used.
+    """
+
+    whole: FloatArray
+    factors: FloatArray
+    cores: FloatArray
+    n_boot: int
+    n_failed: int = 0
 
 
 def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
@@ -266,76 +260,3 @@ def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
     with silenced():
         drawn = dependence_matrix(as_items(X, screened=False), measure)
     return DependenceMatrix(drawn.values, names, measure), True
-
-
-@dataclass(frozen=True, eq=False)
-class _Deviations:
-    """How far margins may be off in one resample, of every set of items.
-
-    The smallest |r| of a set of pairs, and the largest, move by no more than the most that any of
-    these pairs moves. So with A = |r* − r|, margins move by at most ½(max A within + max A
-    between). A plain bootstrap of the margin itself fails: the minimum over many pairs that are
-    about equal is biased, and more so in resamples. Signs are kept in r* − r, because |r| of pairs
-    that hardly depend is biased, too.
-    """
-
-    dependence: RowDependence
-    values: FloatArray
-    support: BoolArray
-    cores: BoolArray
-
-    def __call__(self, rows: IntArray, seed: int) -> FloatArray:
-        """(1 + 2d,) most for the structure, its factors, and their cores."""
-        del seed
-        A = np.abs(self.dependence(rows).values - self.values)
-        S = self.support.astype(np.float32)
-        shared = (S @ S.T) > 0
-        off_diagonal = ~np.eye(len(A), dtype=bool)
-        most = [_most(A[shared & off_diagonal], A[~shared & off_diagonal])]
-        for members in (*self.support.T, *self.cores.T):
-            inside = A[np.ix_(members, members)]  # 0 on the diagonal
-            most.append(_most(inside, A[np.ix_(members, ~members)]))
-        return np.array(most)
-
-
-def _most(within: FloatArray, between: FloatArray) -> float:
-    return float(within.max(initial=0.0) + between.max(initial=0.0)) / 2
-
-
-def margin_intervals(
-    fit: DTFit,
-    dependence: RowDependence,
-    n_boot: int,
-    seed: int,
-    n_jobs: Jobs,
-    progress: Progress,
-    ledger: Ledger | None = None,
-) -> MarginIntervals:
-    """Bootstrap the dependence of all pairs for intervals of all margins."""
-    strength, d = fit.dependence.strength, fit.n_factors
-    core_sets = cores(fit)
-    work = _Deviations(dependence, fit.dependence.values, fit.support, core_sets)
-    saved = None if ledger is None else saved_numbers(ledger, 1 + 2 * d)
-    done = resample(
-        work, dependence.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress, saved=saved
-    )
-    if not done.outcomes:
-        raise EstimationError(
-            "None of the resamples can be used: in each an item does not vary. Leave out items "
-            "with rare answers, or leave out `data` for a diagnosis without intervals."
-        )
-    if done.interrupted:
-        warn(
-            f"Interrupted after {len(done.outcomes)} of {n_boot} resamples.",
-            EstimationWarning,
-            stacklevel=3,
-        )
-    half = np.quantile(np.stack(done.outcomes), _LEVEL, axis=0)
-    whole, local = margin_values(strength, fit.support)
-    core_values = margin_values(strength, core_sets)[1]
-    core_values = np.where(core_sets.any(axis=0), core_values, np.nan)
-    estimates = np.concatenate([[whole], local, core_values])
-    intervals = np.column_stack([estimates - half, estimates + half])
-    return MarginIntervals(
-        intervals[0], intervals[1 : 1 + d], intervals[1 + d :], len(done.outcomes), done.n_failed
-    )

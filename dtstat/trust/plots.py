@@ -1,9 +1,4 @@
-"""The pictures of a diagnosis, of stability, and of a plan.
-
-Planning: the probability of error against the number of rows.
-
-How far to trust a structure: margins of factors, and what resamples find.
-"""
+"""The pictures of a diagnosis, of stability, and of a plan."""
 
 from __future__ import annotations
 
@@ -24,121 +19,15 @@ from dtstat.fit.plots import draw_margin
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dtstat.trust.diagnosis import Diagnosis
     from dtstat.trust.plan import SurveyPlan
-    from dtstat.trust.stability import Stability
-
-
-def draw_diagnosed_margin(diagnosis: Diagnosis, ax: Any) -> Any:
-    """Draw the margin of the fit."""
-    return draw_margin(diagnosis.fit, ax)
-
-
-def draw_factor_margins(diagnosis: Diagnosis, ax: Any) -> Any:
-    """Draw the margins of the single factors."""
-    return factor_margins(diagnosis.factors, ax)
-
-
-def draw_items(stability: Stability, ax: Any) -> Any:
-    """Draw how often items are in factors."""
-    fit = stability.fit
-    if not fit.n_factors:
-        raise InputError(
-            "There is no factor that items could be in; see plot('n_factors').", "kind"
-        )
-    order = table_order(fit.loadings)
-    return share_map(stability.memberships.iloc[order], fit.support[order], ax)
-
-
-def draw_n_factors(stability: Stability, ax: Any) -> Any:
-    """Draw how often each number of factors was found."""
-    return factor_numbers(stability.n_factors, stability.fit.n_factors, ax)
-
-
-def draw_sizes(stability: Stability, ax: Any) -> Any:
-    """Draw agreement against the rows of a resample."""
-    return agreement_by_size(stability.sizes.sort_values("n"), ax)
-
-
-def draw_plan(plan: SurveyPlan, ax: Any, target: str) -> Any:
-    """Draw the probability of error against n for one target of the plan."""
-    checks.choice("target", target, plan.table["target"])
-    row = plan.table[plan.table["target"] == target].iloc[0]
-    curves = plan.curves()
-    curves = curves[curves["target"] == target]
-    if curves.empty:
-        raise InputError(
-            f"No sample-size curve is available for target '{target}'. Plan with simulations "
-            "(`n_draws` above 0), or see the summary.",
-            "target",
-        )
-    needed = {name: float(row[name]) for name in ("guarantee", "normal", "simulation")}
-    meaning = str(row["meaning"])
-    title = f"{meaning[0].upper()}{meaning[1:]}: rows needed"
-    return planning_plot(curves, needed, plan.error, title, ax)
-
-
-DIAGNOSIS_KINDS: dict[str, Drawer] = {
-    "margin": draw_diagnosed_margin,
-    "factors": draw_factor_margins,
-}
-STABILITY_KINDS: dict[str, Drawer] = {
-    "items": draw_items,
-    "n_factors": draw_n_factors,
-    "sizes": draw_sizes,
-}
-
+    from dtstat.trust.stability_result import Stability
 
 _METHODS = {
     "guarantee": ("-", canvas.BLUE, "guarantee"),
     "normal": ("--", canvas.VERMILION, "normal approximation"),
     "simulation": ("-.", canvas.GREEN, "simulation"),
 }
-
-
-def planning_plot(
-    curves: pd.DataFrame,
-    needed: Mapping[str, float],
-    error: float,
-    title: str,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the curves of one target.
-
-    Parameters
-    ----------
-    curves
-        method ("guarantee", "normal", "simulation", "draws"), n, error.
-    needed
-        Method → rows it asks for; NaN if none are enough.
-    error
-        The probability of error that is accepted, a line.
-    title
-        What is aimed at.
-    """
-    ax = canvas.axes(ax, 4.2)
-    for method, (line, colour, words) in _METHODS.items():
-        own = curves[curves["method"] == method]
-        if len(own):
-            n = needed.get(method, math.nan)
-            label = words + ("" if math.isnan(n) else f": {n:,.0f} rows")
-            ax.plot(own["n"], own["error"], line, color=colour, linewidth=1.8, label=label)
-            ax.plot([n], [error], "o", color=colour, markeredgecolor=canvas.INK, zorder=4)
-    draws = curves[curves["method"] == "draws"]
-    if len(draws):
-        style: dict[str, Any] = {"markerfacecolor": "white", "markersize": 5}
-        ax.plot(draws["n"], draws["error"], "o", color=canvas.GREEN, label="draws", **style)
-    ax.axhline(error, color=canvas.GREY, linewidth=1, linestyle=":", label=f"accepted: {error:g}")
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.set_ylim(-0.03, 1.05)
-    canvas.bare(ax)
-    canvas.titled(ax, title, "rows n (log scale)", "probability of error")
-    canvas.legend_below(ax, 2)
-    return ax
-
-
-# Colour and filling of the margin, by what was found.
+# Color and filling of the margin, by what was found.
 _VERDICTS: dict[str, tuple[str, str, str]] = {
     "firm": (canvas.BLUE, canvas.BLUE, "firm: the interval is above 0"),
     "unsure": (canvas.VERMILION, "white", "unsure: the interval reaches 0"),
@@ -163,10 +52,17 @@ def factor_margins(factors: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax = canvas.axes(ax, 1.7 + 0.28 * len(factors))
     place = np.arange(len(factors))
     ax.axvline(0, color=canvas.GREY, linewidth=1)
-    for verdict, (colour, fill, label) in _VERDICTS.items():
+    for verdict, (color, fill, label) in _VERDICTS.items():
         own = (factors["verdict"] == verdict).to_numpy()
         if own.any():
-            _intervals(ax, place[own], factors[own], colour, fill, label)
+            shown = factors[own]
+            margin, low, high = (
+                shown[name].to_numpy(dtype=float)
+                for name in ("core_margin", "core_lower", "core_upper")
+            )
+            ax.hlines(place[own], low, high, color=color, linewidth=2)
+            style: dict[str, Any] = {"color": color, "markerfacecolor": fill, "label": label}
+            ax.plot(margin, place[own], "o", markersize=6, **style)
     whole = factors["margin"].to_numpy(dtype=float)
     ax.plot(whole, place, "|", color=canvas.INK, markersize=9, label="margin of all its items")
     ax.set_yticks(place, [canvas.short(name) for name in factors["factor"]])
@@ -176,6 +72,17 @@ def factor_margins(factors: pd.DataFrame, ax: Axes | None = None) -> Axes:
     canvas.titled(ax, title, "local margin of the clique it is read off, with 95 % interval")
     canvas.legend_below(ax, 2)
     return ax
+
+
+def draw_items(stability: Stability, ax: Any) -> Any:
+    """Draw how often items are in factors."""
+    fit = stability.fit
+    if not fit.n_factors:
+        raise InputError(
+            "There is no factor that items could be in; see plot('n_factors').", "kind"
+        )
+    order = table_order(fit.loadings)
+    return share_map(stability.memberships.iloc[order], fit.support[order], ax)
 
 
 def factor_numbers(numbers: pd.DataFrame, chosen: int, ax: Axes | None = None) -> Axes:
@@ -216,11 +123,11 @@ def agreement_by_size(sizes: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     ax = canvas.axes(ax, 3.8)
     hollow = (sizes["scheme"] == "bootstrap").to_numpy()
-    for column, (marker, line, colour, label) in _AGREEMENTS.items():
+    for column, (marker, line, color, label) in _AGREEMENTS.items():
         n, share = sizes["n"].to_numpy(dtype=float), sizes[column].to_numpy(dtype=float)
-        ax.plot(n, share, marker=marker, linestyle=line, color=colour, label=label)
+        ax.plot(n, share, marker=marker, linestyle=line, color=color, label=label)
         style: dict[str, Any] = {"markerfacecolor": "white", "linestyle": "", "zorder": 3}
-        ax.plot(n[hollow], share[hollow], marker=marker, color=colour, **style)
+        ax.plot(n[hollow], share[hollow], marker=marker, color=color, **style)
     ax.set_ylim(-0.03, 1.05)
     if len(sizes) <= _FEW_SIZES:
         ax.set_xticks(sizes["n"].unique())
@@ -231,10 +138,74 @@ def agreement_by_size(sizes: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _intervals(
-    ax: Axes, place: Any, factors: pd.DataFrame, colour: str, fill: str, label: str
-) -> None:
-    margin = factors["core_margin"].to_numpy(dtype=float)
-    low, high = (factors[end].to_numpy(dtype=float) for end in ("core_lower", "core_upper"))
-    ax.hlines(place, low, high, color=colour, linewidth=2)
-    ax.plot(margin, place, "o", color=colour, markerfacecolor=fill, markersize=6, label=label)
+def draw_plan(plan: SurveyPlan, ax: Any, target: str) -> Any:
+    """Draw the probability of error against n for one target of the plan."""
+    checks.choice("target", target, plan.table["target"])
+    row = plan.table[plan.table["target"] == target].iloc[0]
+    curves = plan.curves()
+    curves = curves[curves["target"] == target]
+    if curves.empty:
+        raise InputError(
+            f"No sample-size curve is available for target '{target}'. Plan with simulations "
+            "(`n_draws` above 0), or see the summary.",
+            "target",
+        )
+    needed = {name: float(row[name]) for name in ("guarantee", "normal", "simulation")}
+    meaning = str(row["meaning"])
+    title = f"{meaning[0].upper()}{meaning[1:]}: rows needed"
+    return planning_plot(curves, needed, plan.error, title, ax)
+
+
+def planning_plot(
+    curves: pd.DataFrame,
+    needed: Mapping[str, float],
+    error: float,
+    title: str,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the curves of one target.
+
+    Parameters
+    ----------
+    curves
+        method ("guarantee", "normal", "simulation", "draws"), n, error.
+    needed
+        Method → rows it asks for; NaN if none are enough.
+    error
+        The probability of error that is accepted, a line.
+    title
+        What is aimed at.
+    """
+    ax = canvas.axes(ax, 4.2)
+    for method, (line, color, words) in _METHODS.items():
+        own = curves[curves["method"] == method]
+        if len(own):
+            n = needed.get(method, math.nan)
+            label = words + ("" if math.isnan(n) else f": {n:,.0f} rows")
+            ax.plot(own["n"], own["error"], line, color=color, linewidth=1.8, label=label)
+            ax.plot([n], [error], "o", color=color, markeredgecolor=canvas.INK, zorder=4)
+    draws = curves[curves["method"] == "draws"]
+    if len(draws):
+        style: dict[str, Any] = {"markerfacecolor": "white", "markersize": 5}
+        ax.plot(draws["n"], draws["error"], "o", color=canvas.GREEN, label="draws", **style)
+    ax.axhline(error, color=canvas.GREY, linewidth=1, linestyle=":", label=f"accepted: {error:g}")
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.set_ylim(-0.03, 1.05)
+    canvas.bare(ax)
+    canvas.titled(ax, title, "rows n (log scale)", "probability of error")
+    canvas.legend_below(ax, 2)
+    return ax
+
+
+DIAGNOSIS_KINDS: dict[str, Drawer] = {
+    "margin": lambda diagnosis, ax: draw_margin(diagnosis.fit, ax),
+    "factors": lambda diagnosis, ax: factor_margins(diagnosis.factors, ax),
+}
+STABILITY_KINDS: dict[str, Drawer] = {
+    "items": draw_items,
+    "n_factors": lambda stability, ax: factor_numbers(
+        stability.n_factors, stability.fit.n_factors, ax
+    ),
+    "sizes": lambda stability, ax: agreement_by_size(stability.sizes.sort_values("n"), ax),
+}

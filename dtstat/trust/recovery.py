@@ -1,6 +1,8 @@
 """Sample size by simulation: draw surveys, see whether the structure is found, adjust n.
 
-The chance of recovery is taken to rise with log n as a logistic curve. After a bracket is found by
+Three events are looked for (:func:`recovery_events`): one threshold separates all pairs of items,
+every factor is seen at a threshold of its own, or ``fit`` finds exactly the factors. The chance of
+recovery is taken to rise with log n as a logistic curve. After a bracket is found by
 doubling or halving, batches are drawn at the n where the curve, fitted to all draws so far,
 reaches the target; since nearly all draws are made there, the curve need only be right nearby.
 """
@@ -15,7 +17,15 @@ from functools import partial
 import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.errors import DTError, silenced
 from dtstat.core.parallel import Jobs, Progress, run, track
+from dtstat.data.items import as_items
+from dtstat.dependence.compute import RowDependence, dependence_matrix
+from dtstat.fit.request import FitRequest
+from dtstat.search.choose import by_first_item
+from dtstat.structure.margin import margin_values
+from dtstat.trust.stability import StructureFinder
+from dtstat.trust.survey import SurveyDesign
 
 Recovers = Callable[[int, np.random.Generator], bool]
 
@@ -31,6 +41,47 @@ _FLAT = 1e-4  # precision of the prior of the intercept: next to nothing
 _NEWTON_STEPS, _CLOSE = 100, 1e-8
 _FEWEST_ROWS = 10
 _LARGEST_LOG = 600.0
+
+
+def recovery_events(design: SurveyDesign, call: FitRequest) -> dict[str, Recovers]:
+    """Return what to simulate, by the names of the targets of a plan."""
+    return {
+        "graph": _SurveyEvent(partial(_thresholds_separate, False), design, call),
+        "factors": _SurveyEvent(partial(_thresholds_separate, True), design, call),
+        "fit": _SurveyEvent(_fit_finds, design, call),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _SurveyEvent:
+    """Whether a survey of n people shows its structure; False if too few rows to compute it."""
+
+    happens: Callable[[SurveyDesign, FitRequest, int, np.random.Generator], bool]
+    design: SurveyDesign
+    call: FitRequest
+
+    def __call__(self, n: int, rng: np.random.Generator) -> bool:
+        with silenced():
+            try:
+                return self.happens(self.design, self.call, n, rng)
+            except DTError:
+                return False
+
+
+def _thresholds_separate(
+    one_per_factor: bool, design: SurveyDesign, call: FitRequest, n: int, rng: np.random.Generator
+) -> bool:
+    items = as_items(design.draw(n, rng), screened=False)
+    strength = dependence_matrix(items, call.measure).strength
+    whole, local = margin_values(strength, design.support)
+    return bool((local > 0).all()) if one_per_factor else bool(whole > 0)
+
+
+def _fit_finds(design: SurveyDesign, call: FitRequest, n: int, rng: np.random.Generator) -> bool:
+    items = as_items(design.draw(n, rng), screened=False)
+    rows = RowDependence(items, call.measure, call.missing)
+    found = StructureFinder(rows, call)(np.arange(n), int(rng.integers(2**53)))
+    return np.array_equal(found, by_first_item(design.support))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +151,12 @@ def rows_for_recovery(
     most_rows
         Give up beyond.
     """
-    state = _Tries(recovers, seed, n_jobs, most_rows)
+    tries = _Tries(recovers, seed, n_jobs, most_rows)
     total = n_draws + 6 * _PILOT  # the bracket takes some six steps
-    for _ in track(_steps(state, target, start, n_draws), progress, "simulating", total=total):
+    steps = _approach(tries, target, start, n_draws)
+    for _ in track(steps, progress, "simulating", total=total):
         pass
-    return _conclude(state, target, n_draws)
+    return _conclude(tries, target, n_draws)
 
 
 @dataclass
@@ -162,31 +214,56 @@ def _draw(recovers: Recovers, n: int, seed: int, key: int) -> bool:
     return recovers(n, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,))))
 
 
-def _steps(state: _Tries, target: float, start: int, n_draws: int) -> Iterator[None]:
-    n = max(_FEWEST_ROWS, min(start, state.most_rows))
-    yield from state.at(n, _PILOT)
-    rising = state.rate(n) < target
-    while (state.rate(n) < target) == rising:
-        further = min(2 * n, state.most_rows) if rising else max(n // 2, _FEWEST_ROWS)
+def _approach(tries: _Tries, target: float, start: int, n_draws: int) -> Iterator[None]:
+    n = max(_FEWEST_ROWS, min(start, tries.most_rows))
+    yield from tries.at(n, _PILOT)
+    rising = tries.rate(n) < target
+    while (tries.rate(n) < target) == rising:
+        further = min(2 * n, tries.most_rows) if rising else max(n // 2, _FEWEST_ROWS)
         if further == n:
             break
         n = further
-        yield from state.at(n, _PILOT)
-    if n == state.most_rows and state.rate(n) < target - _TOO_FAR * _spread(target, _PILOT):
+        yield from tries.at(n, _PILOT)
+    if n == tries.most_rows and tries.rate(n) < target - _TOO_FAR * _spread(target, _PILOT):
         return  # not even with so many: more draws would not help
     for _ in range(_BATCHES):
-        yield from state.at(state.answer(target), math.ceil(n_draws / _BATCHES))
+        yield from tries.at(tries.answer(target), math.ceil(n_draws / _BATCHES))
     for _ in range(_CONFIRMATIONS):  # a flat curve leads the draws astray: stay where the answer is
-        if state.near(state.answer(target))[0] >= n_draws / 2:
+        if tries.near(tries.answer(target))[0] >= n_draws / 2:
             break
-        yield from state.at(state.answer(target), math.ceil(n_draws / 2))
+        yield from tries.at(tries.answer(target), math.ceil(n_draws / 2))
+
+
+def _conclude(tries: _Tries, target: float, n_draws: int) -> RecoveryCurve:
+    rows, draws, recovered = tries.columns()
+    intercept, slope = _fit(rows, draws, recovered)
+    n = tries.answer(target)
+    made, short = tries.near(n)
+    within = _quantile(intercept, slope, target) <= tries.most_rows
+    rises = slope > _FLATTEST or n == _FEWEST_ROWS  # nothing to rise from there
+    reached = made >= n_draws / 2 and short < _TOO_FAR and within and rises
+    spread = _spread(target, max(made, 1))
+    # The rate near n is known from the draws made there; its error in n is by the slope.
+    factor = _exp(1.96 * spread / (slope * target * (1 - target)))
+    return RecoveryCurve(
+        target,
+        n if reached else None,
+        n / factor if reached else math.nan,
+        n * factor if reached else math.nan,
+        rows,
+        draws,
+        recovered,
+        intercept,
+        slope,
+        tries.most_rows,
+    )
 
 
 def _fit(rows: IntArray, draws: IntArray, recovered: IntArray) -> tuple[float, float]:
     """Fit a logistic curve in log n: Newton steps, the slope held near what is usual."""
     x = np.log(rows.astype(np.float64))
-    centre = float(np.average(x, weights=draws))
-    X = np.column_stack([np.ones_like(x), x - centre])
+    center = float(np.average(x, weights=draws))
+    X = np.column_stack([np.ones_like(x), x - center])
     prior = np.diag([_FLAT, _SLOPE_SD**-2])
     usual = np.array([0.0, _SLOPE])
     beta = usual.copy()
@@ -199,7 +276,7 @@ def _fit(rows: IntArray, draws: IntArray, recovered: IntArray) -> tuple[float, f
         if np.abs(step).max() < _CLOSE:
             break
     slope = max(float(beta[1]), _LEAST_SLOPE)
-    return float(beta[0]) - slope * centre, slope
+    return float(beta[0]) - slope * center, slope
 
 
 def _rate(intercept: float, slope: float, n: FloatArray) -> FloatArray:
@@ -219,28 +296,3 @@ def _exp(x: float) -> float:
 def _spread(target: float, draws: int) -> float:
     """Return the standard error of a rate."""
     return math.sqrt(target * (1 - target) / draws)
-
-
-def _conclude(state: _Tries, target: float, n_draws: int) -> RecoveryCurve:
-    rows, draws, recovered = state.columns()
-    intercept, slope = _fit(rows, draws, recovered)
-    n = state.answer(target)
-    made, short = state.near(n)
-    within = _quantile(intercept, slope, target) <= state.most_rows
-    rises = slope > _FLATTEST or n == _FEWEST_ROWS  # nothing to rise from there
-    reached = made >= n_draws / 2 and short < _TOO_FAR and within and rises
-    spread = _spread(target, max(made, 1))
-    # The rate near n is known from the draws made there; its error in n is by the slope.
-    factor = _exp(1.96 * spread / (slope * target * (1 - target)))
-    return RecoveryCurve(
-        target,
-        n if reached else None,
-        n / factor if reached else math.nan,
-        n * factor if reached else math.nan,
-        rows,
-        draws,
-        recovered,
-        intercept,
-        slope,
-        state.most_rows,
-    )

@@ -1,11 +1,8 @@
-"""Work on resamples of the rows: side by side, repeatable, and not lost when interrupted.
+"""Resamples of the rows, and how the structures found in them agree with a reference.
 
-How structures found in resamples agree with a reference.
-
+Resamples run in parallel; they are repeatable, kept in a checkpoint, and not lost when interrupted.
 Factors have no names, so those of a resample are matched to those of the reference by the
 assignment with most items in common; what is left over has no partner.
-
-What came out of resamples as lines of a checkpoint.
 """
 
 from __future__ import annotations
@@ -13,8 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -22,12 +18,46 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.checkpoints import Ledger, Saved
 from dtstat.core.errors import EstimationError, InputError
 from dtstat.core.parallel import Jobs, Progress, run, track
+from dtstat.data.items import ItemData
+from dtstat.dependence.compute import PairFunction, RowDependence
+from dtstat.dependence.measures import REGISTRY
+
+if TYPE_CHECKING:
+    from dtstat.fit.result import DTFit
 
 T = TypeVar("T")
 RowWork = Callable[[IntArray, int], T]
 Scheme = Literal["bootstrap", "subsample"]
 
 SCHEMES = ("bootstrap", "subsample")
+_ROUNDING = 1e-8  # the same answers give the same dependence up to this
+
+
+def row_dependence(items: ItemData, fit: DTFit, measure: str | PairFunction) -> RowDependence:
+    """Return the rows of a fit's items, ready to be drawn from."""
+    if isinstance(measure, str) and measure not in REGISTRY:
+        raise InputError(
+            f"The measure of the fit is the function '{measure}', which a fit does not keep, so "
+            "rows cannot be drawn again for it. Give `data` and the arguments of fit() instead of "
+            "a fit, or for a diagnosis leave out `data`.",
+            "fit",
+        )
+    return RowDependence(items.select(fit.item_names), measure, fit.call.missing)
+
+
+def check_same_data(fit: DTFit, rows: RowDependence) -> None:
+    """Refuse rows that do not have the dependence of the fit."""
+    here = rows(np.arange(rows.n_rows)).values
+    apart = np.abs(here - fit.dependence.values) > _ROUNDING
+    if apart.any():
+        i, j = np.argwhere(apart)[0]
+        a, b = fit.item_names[i], fit.item_names[j]
+        raise InputError(
+            f"`data` are not the data of the fit: the dependence of '{a}' and '{b}' is "
+            f"{fit.dependence.values[i, j]:.4f} there and {here[i, j]:.4f} here. Give the same "
+            "rows.",
+            "data",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +67,13 @@ class Resamples(Generic[T]):
     Attributes
     ----------
     outcomes
-        One a resample that could be worked on, in the order of the resamples.
+        One per resample that could be used, in the order of the resamples.
     n_rows
         Rows of a resample.
     n_asked
         Resamples that were asked for.
     n_failed
-        Resamples that could not be worked on, for an item did not vary in them.
+        Resamples that could not be used, because an item did not vary in them.
     """
 
     outcomes: tuple[T, ...]
@@ -90,7 +120,7 @@ def resample(
         Where outcomes are kept as they come, None (no outcome) too; None for nowhere.
     """
     take = n_rows if size is None else size
-    attempt = _Attempt(work, _Draws(n_rows, take, scheme == "bootstrap", seed))
+    attempt = _Attempt(work, n_rows, take, scheme == "bootstrap", seed)
     numbers = range(n_resamples)
     if saved is None:
         results = run(attempt, numbers, n_jobs, fine=True)
@@ -110,31 +140,20 @@ def resample(
 
 
 @dataclass(frozen=True)
-class _Draws:
-    """Which rows each resample has."""
+class _Attempt(Generic[T]):
+    """Work on the resample of a number; None if an item does not vary in its rows."""
 
+    work: RowWork[T]
     n_rows: int
     size: int
     replace: bool
     seed: int
 
-    def of(self, k: int) -> tuple[IntArray, int]:
-        """Rows of resample k, and a seed for what is done with them."""
+    def __call__(self, k: int) -> T | None:
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(k,)))
         rows: IntArray = rng.choice(self.n_rows, self.size, replace=self.replace)
-        return rows, int(rng.integers(2**53))
-
-
-@dataclass(frozen=True)
-class _Attempt(Generic[T]):
-    """Work on the resample of a number; None if an item does not vary in its rows."""
-
-    work: RowWork[T]
-    draws: _Draws
-
-    def __call__(self, k: int) -> T | None:
         try:
-            return self.work(*self.draws.of(k))
+            return self.work(rows, int(rng.integers(2**53)))
         except (InputError, EstimationError):
             return None
 
@@ -179,9 +198,9 @@ def agreement(reference: BoolArray, supports: Sequence[BoolArray]) -> Agreement:
     for s, support in enumerate(supports):
         A = support.astype(np.float32)
         edges += (A @ A.T) > 0
-        aligned, alone = _aligned(reference, support)
+        aligned, unmatched = _match_factors(reference, support)
         memberships += aligned
-        items += (aligned == reference).all(axis=1) & ~alone.any(axis=1)
+        items += (aligned == reference).all(axis=1) & ~unmatched.any(axis=1)
         exact += (aligned == reference).all(axis=0)
         jaccard += (aligned & reference).sum(axis=0) / (aligned | reference).sum(axis=0)
         hits, total = int((aligned & reference).sum()), int(reference.sum() + support.sum())
@@ -199,7 +218,7 @@ def agreement(reference: BoolArray, supports: Sequence[BoolArray]) -> Agreement:
     )
 
 
-def _aligned(reference: BoolArray, support: BoolArray) -> tuple[BoolArray, BoolArray]:
+def _match_factors(reference: BoolArray, support: BoolArray) -> tuple[BoolArray, BoolArray]:
     """Return the partners of the reference's factors, empty where there is none, and the rest."""
     from scipy.optimize import linear_sum_assignment
 
@@ -216,7 +235,23 @@ def _aligned(reference: BoolArray, support: BoolArray) -> tuple[BoolArray, BoolA
 
 def saved_structures(ledger: Ledger, part: int, p: int) -> Saved[BoolArray | None]:
     """Return what keeps the structures of p items, of one part of the resamples: one size."""
-    return Saved(ledger, f"resample of part {part}", _encode, partial(_decode, p))
+
+    def encode(support: BoolArray | None) -> Any:
+        if support is None:
+            return None
+        return {"items": len(support), "factors": [np.flatnonzero(f).tolist() for f in support.T]}
+
+    def decode(written: Any) -> BoolArray | None:
+        if written is None:
+            return None
+        if written["items"] != p:
+            raise ValueError(f"it has {written['items']} items, not {p}")
+        support = np.zeros((p, len(written["factors"])), dtype=bool)
+        for k, items in enumerate(written["factors"]):
+            support[items, k] = True
+        return support
+
+    return Saved(ledger, f"resample of part {part}", encode, decode)
 
 
 def saved_numbers(ledger: Ledger, count: int) -> Saved[FloatArray | None]:
@@ -229,21 +264,3 @@ def saved_numbers(ledger: Ledger, count: int) -> Saved[FloatArray | None]:
         return None if written is None else np.array(written, dtype=float).reshape(count)
 
     return Saved(ledger, "resample", encode, decode)
-
-
-def _encode(support: BoolArray | None) -> Any:
-    """Write the numbers of the items of each factor; None if there was no structure."""
-    if support is None:
-        return None
-    return {"items": len(support), "factors": [np.flatnonzero(f).tolist() for f in support.T]}
-
-
-def _decode(p: int, written: Any) -> BoolArray | None:
-    if written is None:
-        return None
-    if written["items"] != p:
-        raise ValueError(f"it has {written['items']} items, not {p}")
-    support = np.zeros((p, len(written["factors"])), dtype=bool)
-    for k, items in enumerate(written["factors"]):
-        support[items, k] = True
-    return support

@@ -7,15 +7,8 @@ copula), so their population values are functions of ρ (Kruskal 1958):
 
     Kendall  (2/π) asin ρ,      Spearman  (6/π) asin(ρ/2).
 
-References
-----------
-Kruskal, W. H. (1958). Ordinal measures of association. Journal of the American Statistical
-Association 53, 814–861.
-
-Sample size for a survey design: by guarantee, and by the normal distribution of estimates.
-
-The guarantee uses the margin alone. The normal approximation knows more: each pair has its own
-distance from the threshold and its own standard error, so that
+A guarantee for such a survey uses the margin alone. The normal approximation knows more: each pair
+has its own distance from the threshold and its own standard error, so that
 
     P(Ê ≠ E₀) ≈< Σ_{i<j} Φ(−|ρ_ij − τ₀| √n / σ_ij),   τ₀ in the middle of the gap
 
@@ -28,7 +21,8 @@ References
 ----------
 David, F. N. & Mallows, C. L. (1961). The variance of Spearman's rho in normal samples. Biometrika
 48, 19–28. Esscher, F. (1924). On a method of determining correlation from the ranks of the
-variates. Skandinavisk Aktuarietidskrift 7, 201–219.
+variates. Skandinavisk Aktuarietidskrift 7, 201–219. Kruskal, W. H. (1958). Ordinal measures of
+association. Journal of the American Statistical Association 53, 814–861.
 """
 
 from __future__ import annotations
@@ -56,6 +50,14 @@ POPULATION: dict[str, Callable[[FloatArray], FloatArray]] = {
     "pearson": np.copy,
     "kendall": lambda rho: 2 / np.pi * np.arcsin(rho),
     "spearman": lambda rho: 6 / np.pi * np.arcsin(rho / 2),
+}
+# Of ρ⁰, ρ², ρ⁴, ...; the last one stands for all that follow, and agrees with simulation to .0003.
+_SPEARMAN = (1.0, -1.563465, 0.304743, 0.155286, 0.061552, 0.022099, 0.0, 0.019785)
+_LEAST_SE = 1e-6
+ASYMPTOTIC_VARIANCES: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "pearson": lambda rho: (1 - rho**2) ** 2,
+    "kendall": lambda rho: 4 / 9 - (4 / np.pi * np.arcsin(rho / 2)) ** 2,
+    "spearman": lambda rho: np.asarray(np.polyval(_SPEARMAN[::-1], rho**2)),
 }
 _ROWS = 100_000  # of a simulated population
 _ROWS_QUADRATIC = 4_000  # the same for measures whose cost grows with the square of it
@@ -133,9 +135,14 @@ class SurveyDesign:
         return np.clip(np.floor((X + _HALF_SCALE) / step), 0, self.levels - 1) + 1
 
     def __repr__(self) -> str:
-        p, d = self.loadings.shape
-        scale = "continuous answers" if self.levels is None else f"{self.levels}-point answers"
-        return f"SurveyDesign: {p} items, {d} factor{'' if d == 1 else 's'}, {scale}"
+        return f"SurveyDesign: {describe_design(self)}"
+
+
+def describe_design(design: SurveyDesign) -> str:
+    """Say how many items and factors there are, and what the answers are like."""
+    p, d = design.loadings.shape
+    scale = "continuous answers" if design.levels is None else f"{design.levels}-point answers"
+    return f"{p} items, {d} factor{'' if d == 1 else 's'}, {scale}"
 
 
 def simulated_rows(measure: str) -> int:
@@ -270,16 +277,6 @@ def _factor_correlations(given: object, d: int) -> FloatArray:
             "factor_correlation",
         )
     return values.copy()
-
-
-# Of ρ⁰, ρ², ρ⁴, ...; the last one stands for all that follow, and agrees with simulation to .0003.
-_SPEARMAN = (1.0, -1.563465, 0.304743, 0.155286, 0.061552, 0.022099, 0.0, 0.019785)
-_LEAST_SE = 1e-6
-ASYMPTOTIC_VARIANCES: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "pearson": lambda rho: (1 - rho**2) ** 2,
-    "kendall": lambda rho: 4 / 9 - (4 / np.pi * np.arcsin(rho / 2)) ** 2,
-    "spearman": lambda rho: np.asarray(np.polyval(_SPEARMAN[::-1], rho**2)),
-}
 
 
 @dataclass(frozen=True, eq=False)

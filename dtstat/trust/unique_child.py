@@ -16,8 +16,6 @@ from dtstat.structure.margin import local_margin
 from dtstat.structure.structure import Structure
 
 FORMS = ("exact", "bound", "sparse")
-
-
 _MOST_STEPS = 1_000_000  # some seconds
 
 
@@ -104,10 +102,10 @@ class UniqueChildAudit:
         One row per factor: n_items, n_unique, unique_children, and whether the condition holds.
     dropping
         One row per item: its factors, whether it is a unique child, the factors that are lost from
-        the graph without it, the factor that swallows them, and how far the local margin of
+        the graph without it, the factor that absorbs them, and how far the local margin of
         its factor changes (for an item of several factors, of the one that changes most).
     outside
-        One row per item and a factor, for items of no core: whether it was attached to the factor
+        One row per item and factor, for items of no core: whether it was attached to the factor
         (own), how many and which edges to its core are missing at the threshold from which that is
         seen, their share, and the threshold below which it would have all (would_need).
     """
@@ -148,16 +146,8 @@ def audit(
     loose
         (p,) items whose place is to be explained: of no factor, or attached to one.
     """
-    return UniqueChildAudit(
-        _factors(structure),
-        _dropping(structure, strength),
-        _outside(structure, strength, thresholds, loose),
-    )
-
-
-def _factors(structure: Structure) -> pd.DataFrame:
     unique = [structure.unique_children(k) for k in range(structure.n_factors)]
-    return pd.DataFrame(
+    factors = pd.DataFrame(
         {
             "factor": list(structure.factor_names),
             "n_items": structure.support.sum(axis=0),
@@ -165,25 +155,19 @@ def _factors(structure: Structure) -> pd.DataFrame:
             "unique_children": unique,
         }
     )
+    outside = _outside_frame(structure, strength, thresholds, loose)
+    return UniqueChildAudit(factors, _dropping_frame(structure, strength), outside)
 
 
-def _dropping(structure: Structure, strength: FloatArray) -> pd.DataFrame:
+def _dropping_frame(structure: Structure, strength: FloatArray) -> pd.DataFrame:
     rows = []
     closed = structure.parent_sharing_graph() | np.eye(structure.n_items, dtype=bool)
     for i, name in enumerate(structure.item_names):
         parents = structure.parents(i)
         lost = _lost_without(structure, closed, i)
+        into = tuple(_absorbing(structure, i, lost))
         change = [_margin_change(strength, structure, k, i) for k in parents]
-        rows.append(
-            (
-                name,
-                parents,
-                len(parents) == 1,
-                lost,
-                tuple(_swallowing(structure, i, lost)),
-                min(change, default=0.0),
-            )
-        )
+        rows.append((name, parents, len(parents) == 1, lost, into, min(change, default=0.0)))
     columns = ["item", "factors", "unique_child", "lost", "merged_into", "margin_change"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -191,7 +175,7 @@ def _dropping(structure: Structure, strength: FloatArray) -> pd.DataFrame:
 def _lost_without(structure: Structure, closed: BoolArray, i: int) -> tuple[str, ...]:
     """Name the factors that cannot be read off the parent-sharing graph without an item.
 
-    A factor is an independent maximal clique exactly if the closed neighbourhood of one of its
+    A factor is an independent maximal clique exactly if the closed neighborhood of one of its
     items is the factor itself. Without item i this can only change for the factors of i.
     """
     lost = []
@@ -205,7 +189,7 @@ def _lost_without(structure: Structure, closed: BoolArray, i: int) -> tuple[str,
     return tuple(lost)
 
 
-def _swallowing(structure: Structure, i: int, lost: tuple[str, ...]) -> list[str]:
+def _absorbing(structure: Structure, i: int, lost: tuple[str, ...]) -> list[str]:
     """Name the factors that hold all items left of a lost one."""
     others = np.arange(structure.n_items) != i
     left = structure.support[others]
@@ -229,7 +213,7 @@ def _margin_change(strength: FloatArray, structure: Structure, factor: str, i: i
     return float(w - o) / 2 - local_margin(strength, members)
 
 
-def _outside(
+def _outside_frame(
     structure: Structure, strength: FloatArray, thresholds: FloatArray, loose: BoolArray
 ) -> pd.DataFrame:
     names = np.asarray(structure.item_names, dtype=object)

@@ -12,7 +12,7 @@ from dtstat.dependence.pearson import pearson
 from dtstat.dependence.spearman import average_ranks
 from dtstat.structure.cliques import independent_maximal_cliques
 from dtstat.trust.bounds import Bound
-from dtstat.trust.planning import error_bound
+from dtstat.trust.sample_size import error_bound
 from dtstat.trust.survey import local_error, survey_design
 
 DRAWS = 200

@@ -11,8 +11,7 @@ from scipy.stats import spearmanr
 import dtstat as dt
 from dtstat.dependence.kendall import kendall
 from dtstat.fit.request import FitRequest
-from dtstat.trust.procedure import events
-from dtstat.trust.recovery import _fit, _quantile, rows_for_recovery
+from dtstat.trust.recovery import _fit, _quantile, recovery_events, rows_for_recovery
 from dtstat.trust.survey import ASYMPTOTIC_VARIANCES
 
 SE = 4
@@ -182,7 +181,7 @@ def test_a_real_design_keeps_its_promise():
     call = FitRequest(
         "spearman", "exact", "exact", "none", "bic", 2, "attach", False, "pairwise", "none", 1, "0"
     )
-    recovers = events(design, call)["factors"]
+    recovers = recovery_events(design, call)["factors"]
     found = rows_for_recovery(recovers, target, 300, 2000, 11)
     fresh = np.random.default_rng(12)
     L = np.linalg.cholesky(design.correlations)

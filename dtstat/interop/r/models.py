@@ -1,7 +1,4 @@
-"""Exploratory factor models of R: psych's ``fa`` and its kin.
-
-Confirmatory factor models of R: lavaan's ``cfa``.
-"""
+"""Factor models that R fits: exploratory by psych's ``fa``, confirmatory by lavaan's ``cfa``."""
 
 from __future__ import annotations
 
@@ -47,6 +44,26 @@ function(x) {
 }
 """
 _FA = "function(r, nfactors, ...) psych::fa(r, nfactors = nfactors, ...)"
+_PARAMETERS = """
+function(fit) {
+  table <- lavaan::parameterEstimates(fit, standardized = TRUE)
+  attributes(table) <- attributes(table)[c("names", "class", "row.names")]
+  class(table) <- "data.frame"
+  table
+}
+"""
+_CFA = """
+function(model, ..., parameters) {
+  fit <- lavaan::cfa(model, ...)
+  converged <- lavaan::lavInspect(fit, "converged")
+  measures <- if (converged) lavaan::fitMeasures(fit) else numeric()
+  list(parameters(fit), lavaan::lavInspect(fit, "ntotal"), converged,
+       setNames(as.numeric(measures), names(measures)),
+       unclass(lavaan::lavInspect(fit, "cor.lv")))
+}
+"""
+_NAMING_COLUMNS = ("ordered", "cluster", "sampling.weights")  # options whose values are columns
+_ESTIMATORS = {"ml": "ML", "fiml": "ML", "mlr": "MLR", "dwls": "WLSMV"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,28 +160,6 @@ def psych_fa(data: Any, n_factors: int, **options: Any) -> RFactors:
     return read_factors(fit, notes)
 
 
-_PARAMETERS = """
-function(fit) {
-  table <- lavaan::parameterEstimates(fit, standardized = TRUE)
-  attributes(table) <- attributes(table)[c("names", "class", "row.names")]
-  class(table) <- "data.frame"
-  table
-}
-"""
-_CFA = """
-function(model, ..., parameters) {
-  fit <- lavaan::cfa(model, ...)
-  converged <- lavaan::lavInspect(fit, "converged")
-  measures <- if (converged) lavaan::fitMeasures(fit) else numeric()
-  list(parameters(fit), lavaan::lavInspect(fit, "ntotal"), converged,
-       setNames(as.numeric(measures), names(measures)),
-       unclass(lavaan::lavInspect(fit, "cor.lv")))
-}
-"""
-_NAMING_COLUMNS = ("ordered", "cluster", "sampling.weights")  # options whose values are columns
-_ESTIMATORS = {"ml": "ML", "fiml": "ML", "mlr": "MLR", "dwls": "WLSMV"}
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class RModel:
     """A confirmatory factor model that lavaan fitted.
@@ -174,7 +169,7 @@ class RModel:
     parameters
         One row per parameter, as lavaan's ``parameterEstimates(standardized = TRUE)``.
     loadings
-        Items by factors: standardised loadings, 0 where the model has none.
+        Items by factors: standardized loadings, 0 where the model has none.
     factor_correlations
         Factors by factors.
     uniquenesses
@@ -243,7 +238,7 @@ def lavaan_cfa(model: str | Structure | DTFit | CFAFit, data: Any, **options: An
     named = (_call_options(model.call) if isinstance(model, CFAFit) else {}) | r_options(options)
     if named.get("group") is not None:
         raise InputError("`group` is not supported: fit one group at a time.", "group")
-    task = _task(model, data, named)
+    task = _prepare(model, data, named)
     arguments = {name: write(option) for name, option in task.arguments.items()}
     parameters = session.function(_PARAMETERS)
     answer, notes = session.call(
@@ -262,7 +257,7 @@ class _Task(NamedTuple):
     items: tuple[str, ...]
 
 
-def _task(model: Any, data: Any, options: dict[str, Any]) -> _Task:
+def _prepare(model: Any, data: Any, options: dict[str, Any]) -> _Task:
     frame = _columns(data)
     columns = [str(name) for name in frame.columns]
     named = [name for option in _NAMING_COLUMNS for name in _texts(options.get(option))]
@@ -272,18 +267,22 @@ def _task(model: Any, data: Any, options: dict[str, Any]) -> _Task:
         structure = model if isinstance(model, Structure) else model.structure
         # lavaan sees names of our own: not every name of an item can be written in its syntax.
         neutral = Structure(structure.support, reversed=structure.reversed)
-        text, items, known = neutral.to_lavaan(), structure.item_names, _neutral(structure, named)
+        text, items, known = (
+            neutral.to_lavaan(),
+            structure.item_names,
+            _neutral_names(structure, named),
+        )
         factors = dict(zip(neutral.factor_names, structure.factor_names, strict=True))
     else:
         text = _text(model)
-        known = _mentioned(text, named, columns)
+        known = _named_columns(text, named, columns)
     absent = [name for name in known.values() if name not in columns]
     if absent:
         raise InputError(
             f"Item '{absent[0]}' of the model is not in the data. {nearest(absent[0], columns)}",
             "data",
         )
-    arguments = _spelt(options, known) | _sample(data, frame, columns, known)
+    arguments = _rename_columns(options, known) | _sample(data, frame, columns, known)
     return _Task(text, arguments, known | factors, items)
 
 
@@ -310,7 +309,7 @@ def _texts(option: Any) -> list[str]:
     return [str(name) for name in option] if isinstance(option, list | tuple) else []
 
 
-def _neutral(structure: Structure, named: list[str]) -> dict[str, str]:
+def _neutral_names(structure: Structure, named: list[str]) -> dict[str, str]:
     """Names of our own for the items with a factor, and for other columns that options name."""
     neutral = Structure(structure.support)
     pairs = zip(neutral.item_names, structure.item_names, strict=True)
@@ -319,7 +318,7 @@ def _neutral(structure: Structure, named: list[str]) -> dict[str, str]:
     return known | {f"other{k}": name for k, name in enumerate(others)}
 
 
-def _mentioned(text: str, named: list[str], columns: list[str]) -> dict[str, str]:
+def _named_columns(text: str, named: list[str], columns: list[str]) -> dict[str, str]:
     """Columns that the model or an option names, under the names R makes of them."""
     words = set(re.findall(r"[\w.]+", text))
     in_r = session.value("function(x) make.names(x)", write(columns))
@@ -331,7 +330,7 @@ def _mentioned(text: str, named: list[str], columns: list[str]) -> dict[str, str
     return known
 
 
-def _spelt(options: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
+def _rename_columns(options: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     """Options with columns under the names that lavaan knows them by."""
     names = {column: name for name, column in known.items()}
     renamed = {

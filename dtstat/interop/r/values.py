@@ -1,14 +1,13 @@
-"""From R's values to pandas, cell by cell as R has them: what is missing there is missing here.
+"""Values from R to pandas and back, cell by cell: what is missing on one side is on the other.
 
-rpy2's own conversion makes -2147483648 of a missing whole number and 'NA' of a missing text.
-
-From Python's values to R's: what is missing here is NA there, of the right type.
+rpy2's own conversion makes -2147483648 of a missing whole number and 'NA' of a missing text. So R
+itself describes its values (the functions in R below), and gets vectors of the right type back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,11 +20,31 @@ from dtstat.data.items import ItemData
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.fit.result import DTFit
 from dtstat.interop.r import session
-from dtstat.interop.wire import quiet
+from dtstat.interop.wire import LARGEST_INTEGER, NA_INTEGER, factor_codes, set_quiet_bits
 from dtstat.structure.structure import Structure
 
-NA_INTEGER = -(2**31)  # R's missing whole number, and its missing truth value
+_NA_REAL = np.uint64(0x7FF00000000007A2)  # the one of all NaN that R prints as NA
+_LARGEST_EXACT = 2.0**53  # above, a double cannot tell whole numbers apart
+_NUMBERS = {"integer", "floating", "mixed-integer-float"}
+_ADVICE = "Give numbers, truth values, text or categories, or leave it out."
 
+# Attributes are set one by one: data.frame() would change names and take the columns apart.
+_FRAME = """
+function(columns, names, rows) {
+  names(columns) <- names
+  attr(columns, "row.names") <- rows
+  class(columns) <- "data.frame"
+  columns
+}
+"""
+_FACTOR = """
+function(codes, levels, ordered) {
+  structure(codes, levels = levels, class = c(if (ordered) "ordered", "factor"))
+}
+"""
+_MATRIX = "function(x, dim, names) { dim(x) <- dim; dimnames(x) <- list(names, names); x }"
+_PLAIN_MATRIX = "function(x, dim) { dim(x) <- dim; x }"
+_NAMED = "function(x, names) { names(x) <- names; x }"
 # Texts come in any encoding; a wrong guess would change them without a word.
 _UTF8 = """
 function(x) {
@@ -110,10 +129,10 @@ def kind(value: Any) -> str:
 
 def read_frame(value: Any) -> pd.DataFrame:
     """Read a data frame or tibble; row names become the index unless R numbered the rows itself."""
-    rows, n, names, columns = _parts(_READ_FRAME, value)
+    rows, n, names, columns = _describe(_READ_FRAME, value)
     labels = _read_texts(names)
     data = {
-        k: _column(column, f"Column '{label}'")
+        k: _read_column(column, f"Column '{label}'")
         for k, (label, column) in enumerate(zip(labels, columns, strict=True))
     }
     frame = pd.DataFrame(data, index=pd.RangeIndex(int(n[0])))
@@ -127,8 +146,8 @@ def read_frame(value: Any) -> pd.DataFrame:
 
 def read_matrix(value: Any) -> pd.DataFrame:
     """Read a matrix, with its row and column names if it has them."""
-    dim, rows, names, column = _parts(_READ_MATRIX, value)
-    flat = _column(column, "The matrix")
+    dim, rows, names, column = _describe(_READ_MATRIX, value)
+    flat = _read_column(column, "The matrix")
     n, p = int(dim[0]), int(dim[1])
     columns = {k: flat.iloc[k * n : (k + 1) * n].reset_index(drop=True) for k in range(p)}
     frame = pd.DataFrame(columns, index=pd.RangeIndex(n))
@@ -140,23 +159,26 @@ def read_matrix(value: Any) -> pd.DataFrame:
 
 def read_vector(value: Any) -> pd.Series[Any]:
     """Read a vector or factor; its names become the index."""
-    names, column = _parts(_VECTOR, value)
-    series = _column(column, "The vector")
+    names, column = _describe(_VECTOR, value)
+    series = _read_column(column, "The vector")
     if not _is_null(names):
         series.index = _index(_read_texts(names))
     return series
 
 
-def _parts(code: str, value: Any) -> Any:
+def _describe(code: str, value: Any) -> Any:
     utf8 = session.function(_UTF8)
     return session.value(code, value, session.function(_COLUMN)(utf8), utf8)
 
 
-def _column(described: Any, what: str) -> pd.Series[Any]:
+def _read_column(described: Any, what: str) -> pd.Series[Any]:
     """One column, from R's description of it."""
     kind, data = str(described[0][0]), described[1]
     if kind == "refused":
-        _refuse(what, str(data[0]))
+        raise InputError(
+            f"{what} holds values of R's class '{data[0]}', which have no counterpart here. Leave "
+            "it out, or make numbers, text or a factor of it in R."
+        )
     if kind == "character":
         return _text_series(_read_texts(data))
     values = _numbers(data)
@@ -164,24 +186,13 @@ def _column(described: Any, what: str) -> pd.Series[Any]:
         return pd.Series(values, dtype=np.float64)
     gaps: BoolArray = values == NA_INTEGER
     if kind == "logical":
-        return _truths(values, gaps)
+        truths: BoolArray = values != 0
+        return pd.Series(pd.arrays.BooleanArray(truths, gaps) if gaps.any() else truths)
     if kind == "integer":
         whole = values.astype(np.int64)
         return pd.Series(np.where(gaps, np.nan, whole) if gaps.any() else whole)
     codes = np.where(gaps, -1, values - 1)
     return _categorical(codes, _read_texts(described[2]), kind == "ordered")
-
-
-def _refuse(what: str, r_class: str) -> NoReturn:
-    raise InputError(
-        f"{what} holds values of R's class '{r_class}', which have no counterpart here. Leave "
-        "it out, or make numbers, text or a factor of it in R."
-    )
-
-
-def _truths(values: NDArray[Any], gaps: BoolArray) -> pd.Series[Any]:
-    truths: BoolArray = values != 0
-    return pd.Series(pd.arrays.BooleanArray(truths, gaps) if gaps.any() else truths)
 
 
 def _categorical(codes: NDArray[Any], levels: list[str | None], ordered: bool) -> pd.Series[Any]:
@@ -199,7 +210,7 @@ def _numbers(vector: Any) -> NDArray[Any]:
         return np.empty(0, dtype=np.float64 if vector.typeof == types.REALSXP else np.int32)
     values: NDArray[Any] = np.array(vector.memoryview())
     if vector.typeof == types.REALSXP:
-        quiet(values)
+        set_quiet_bits(values)
     return values
 
 
@@ -221,31 +232,6 @@ def _is_null(value: Any) -> bool:
     return bool(value.typeof == session.interface().RTYPES.NILSXP)
 
 
-_NA_REAL = np.uint64(0x7FF00000000007A2)  # the one of all NaN that R prints as NA
-_LARGEST_INTEGER = 2**31 - 1
-_LARGEST_EXACT = 2.0**53  # above, a double cannot tell whole numbers apart
-_NUMBERS = {"integer", "floating", "mixed-integer-float"}
-_ADVICE = "Give numbers, truth values, text or categories, or leave it out."
-
-# Attributes are set one by one: data.frame() would change names and take the columns apart.
-_FRAME = """
-function(columns, names, rows) {
-  names(columns) <- names
-  attr(columns, "row.names") <- rows
-  class(columns) <- "data.frame"
-  columns
-}
-"""
-_FACTOR = """
-function(codes, levels, ordered) {
-  structure(codes, levels = levels, class = c(if (ordered) "ordered", "factor"))
-}
-"""
-_MATRIX = "function(x, dim, names) { dim(x) <- dim; dimnames(x) <- list(names, names); x }"
-_PLAIN_MATRIX = "function(x, dim) { dim(x) <- dim; x }"
-_NAMED = "function(x, names) { names(x) <- names; x }"
-
-
 def write(value: Any) -> Any:
     """R value of a Python value, as an object of rpy2's lower interface."""
     if value is None:
@@ -253,7 +239,8 @@ def write(value: Any) -> Any:
     if isinstance(value, ItemData | pd.DataFrame):
         return _frame(value if isinstance(value, pd.DataFrame) else value.to_frame())
     if isinstance(value, DependenceMatrix):
-        return _matrix(value.values, value.names)
+        flat, shape = _doubles(value.values.ravel(order="F")), np.array(value.values.shape)
+        return session.value(_MATRIX, flat, _integers(shape), _texts(value.names))
     if isinstance(value, Structure | DTFit):
         return write(value.to_keys())
     if isinstance(value, pd.Series):
@@ -285,7 +272,7 @@ def _row_names(index: pd.Index[Any]) -> Any:
         raise InputError(
             "Row names must be distinct in R, and none missing. Call reset_index(drop=True) first."
         )
-    if types.is_integer_dtype(index.dtype) and np.abs(index.to_numpy()).max() <= _LARGEST_INTEGER:
+    if types.is_integer_dtype(index.dtype) and np.abs(index.to_numpy()).max() <= LARGEST_INTEGER:
         return _integers(index.to_numpy())
     return _texts(map(str, index))
 
@@ -297,11 +284,6 @@ def _array(values: NDArray[Any]) -> Any:
         raise InputError(f"An array must have one or two dimensions; got {values.ndim}.")
     flat = _vector(pd.Series(values.ravel(order="F")), "The array")
     return session.value(_PLAIN_MATRIX, flat, _integers(np.array(values.shape)))
-
-
-def _matrix(values: NDArray[Any], names: tuple[str, ...]) -> Any:
-    flat, labels = _doubles(values.ravel(order="F")), _texts(names)
-    return session.value(_MATRIX, flat, _integers(np.array(values.shape)), labels)
 
 
 def _sequence(value: Any) -> Any:
@@ -343,8 +325,7 @@ def _factor(column: pd.Series[Any], what: str) -> Any:
     levels = [str(level) for level in column.cat.categories]
     if len(set(levels)) != len(levels):
         raise InputError(f"{what} has two categories of the same text. Rename one.")
-    codes = column.cat.codes.to_numpy().astype(np.int64)
-    integers = _integers(np.where(codes < 0, NA_INTEGER, codes + 1))
+    integers = _integers(factor_codes(column.cat.codes))
     ordered = session.interface().BoolSexpVector([bool(column.cat.ordered)])
     return session.value(_FACTOR, integers, _texts(levels), ordered)
 
@@ -364,7 +345,7 @@ def _whole_numbers(values: NDArray[np.float64], what: str) -> Any:
             f"{what} has whole numbers of more than 15 digits, which R would round. Make text of "
             "them."
         )
-    if largest > _LARGEST_INTEGER:
+    if largest > LARGEST_INTEGER:
         return _doubles(values)
     return _integers(np.where(gaps, NA_INTEGER, values))
 
@@ -385,14 +366,8 @@ def _texts(texts: Any) -> Any:
     ri = session.interface()
     cells = [ri.NA_Character if text is None else str(text) for text in texts]
     for cell in cells:
-        if isinstance(cell, str) and ("\0" in cell or not _is_utf8(cell)):
+        if isinstance(cell, str) and (
+            "\0" in cell or cell != cell.encode(errors="ignore").decode()
+        ):
             raise InputError(f"The text {cell!r} holds a character that R cannot take. Remove it.")
     return ri.StrSexpVector(cells)
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -121,7 +121,7 @@ class PathChart {
       const kind = factor < 0 ? "bar other" : "bar";
       const box = { x: left, y: 18 + row * 9, width: Math.max(right - left, 1), height: 6 };
       const mark = draw("rect", { ...box, class: kind });
-      if (factor >= 0) mark.style.fill = colourOf(factor);
+      if (factor >= 0) mark.style.fill = colorOf(factor);
       const name = factor < 0 ? "not chosen" : this.path.factors[factor].name;
       const items = bar.items.map((i) => this.path.items[i]).join(", ");
       mark.append(draw("title", {}, `${name}: ${items}; ${shown(bar.birth, 3)} to ${shown(bar.death, 3)}`));

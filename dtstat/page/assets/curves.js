@@ -42,10 +42,10 @@ class CurvePanel {
     const points = (values) => values.map((value, g) => `${x(z[g]).toFixed(1)},${y(value).toFixed(1)}`);
     const name = this.items[curve.item];
     const line = draw("polyline", { points: points(curve.value).join(" "), class: "curve" });
-    line.style.stroke = colourOf(k);
+    line.style.stroke = colorOf(k);
     const around = known ? [...points(curve.lower), ...points(curve.upper).reverse()] : [];
     const band = draw("polygon", { points: around.join(" "), class: "band" });
-    band.style.fill = colourOf(k);
+    band.style.fill = colorOf(k);
     const [from, to] = [curve.value[0], curve.value[z.length - 1]].map((value) => shown(value));
     const about = `${name}: from ${from} at the lowest ${this.factors[k].name} to ${to} at the highest`;
     return draw(

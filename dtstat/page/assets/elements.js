@@ -15,14 +15,14 @@ const make = (tag, attributes = {}, ...children) =>
 const draw = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
-// Okabe & Ito's colours, told apart by all kinds of eyes; names stand beside them everywhere.
-const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5C00", "#6A3D9A"];
-const colourOf = (k) => (k < 0 ? "#555555" : COLOURS[k % COLOURS.length]);
+// Okabe & Ito's colors, told apart by all kinds of eyes; names stand beside them everywhere.
+const COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5C00", "#6A3D9A"];
+const colorOf = (k) => (k < 0 ? "#555555" : COLORS[k % COLORS.length]);
 
-/** A swatch in the colour of a factor, before its name. */
+/** A swatch in the color of a factor, before its name. */
 const swatch = (k) => {
   const mark = make("span", { class: "swatch", "aria-hidden": "true" });
-  mark.style.background = colourOf(k);
+  mark.style.background = colorOf(k);
   return mark;
 };
 

@@ -137,9 +137,9 @@ class Explorer {
 
   /** Items joined to an item: above the threshold, or within its chosen factors above theirs. */
   #joined(item, chosen) {
-    if (!chosen) return this.path.neighbours(item, this.tau);
+    if (!chosen) return this.path.neighbors(item, this.tau);
     const own = this.cliques.filter(({ items }) => items.includes(item));
-    return own.flatMap(({ items, from }) => this.path.neighbours(item, from).filter((j) => items.includes(j)));
+    return own.flatMap(({ items, from }) => this.path.neighbors(item, from).filter((j) => items.includes(j)));
   }
 
   #paintReadout(chosen) {

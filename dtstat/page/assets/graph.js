@@ -115,7 +115,7 @@ class Graph {
     round.forEach((item, k) => (k ? pen.lineTo(...this.#point(item)) : pen.moveTo(...this.#point(item))));
     pen.closePath();
     pen.globalAlpha = 0.13;
-    pen.fillStyle = colourOf(factor);
+    pen.fillStyle = colorOf(factor);
     pen.fill();
     pen.globalAlpha = 0.85;
     pen.beginPath();
@@ -127,7 +127,7 @@ class Graph {
         }
       }
     }
-    pen.strokeStyle = colourOf(factor);
+    pen.strokeStyle = colorOf(factor);
     pen.lineWidth = items.length > 12 ? 1 : 1.8;
     pen.stroke();
     pen.globalAlpha = 1;
@@ -157,13 +157,13 @@ class Graph {
     }
   }
 
-  /** An item: white, in the colour of its factor, or with a slice for each of several. */
+  /** An item: white, in the color of its factor, or with a slice for each of several. */
   #dot(pen, item, factors, radius, picked) {
     const [x, y] = this.#point(item);
     const slice = (2 * Math.PI) / Math.max(factors.length, 1);
     pen.fillStyle = "#ffffff";
     (factors.length ? factors : [null]).forEach((factor, k) => {
-      if (factor !== null) pen.fillStyle = colourOf(factor);
+      if (factor !== null) pen.fillStyle = colorOf(factor);
       pen.beginPath();
       pen.moveTo(x, y);
       pen.arc(x, y, radius, k * slice, (k + 1) * slice);

@@ -41,7 +41,7 @@ class Path {
   }
 
   /** Items joined to an item, the closest first. */
-  neighbours(i, tau) {
+  neighbors(i, tau) {
     const near = [];
     for (let j = 0; j < this.items.length; j++) {
       if (j !== i && this.strength(i, j) > tau) near.push(j);

@@ -30,7 +30,7 @@ const apart = (path, i, items, tau) =>
 const whyOutside = (path, i, clique, tau) =>
   `Not in ${path.named(clique.items).words}: not joined to ${listedPairs(path, i, apart(path, i, clique.items, tau))}.`;
 
-/** Two neighbours of an item that are not joined: why it is no factor's own item. */
+/** Two neighbors of an item that are not joined: why it is no factor's own item. */
 function openPair(path, near, tau) {
   for (const a of near) {
     for (const b of near) if (a < b && path.strength(a, b) <= tau) return [a, b];
@@ -62,7 +62,7 @@ function nearestOutside(path, i, cliques, tau) {
 
 /** Sentences about an item at a threshold. */
 function reasons(path, i, tau, cliques) {
-  const near = path.neighbours(i, tau);
+  const near = path.neighbors(i, tau);
   const inside = cliques.filter((clique) => clique.items.includes(i));
   const nearest = nearestOutside(path, i, cliques, tau);
   return [

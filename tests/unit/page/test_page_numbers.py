@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
+from dtstat.fit import frames
 from dtstat.page import content as module
 from dtstat.page.content import page_numbers
 
@@ -216,8 +217,8 @@ def test_too_many_items_are_not_drawn(monkeypatch):
 
 def test_scores_that_were_not_computed_are_null(monkeypatch):
     fit, _ = known("nine")
-    monkeypatch.setattr("dtstat.fit.frames._FEWEST", 2)
-    monkeypatch.setattr("dtstat.fit.frames._WORK", 0)
+    monkeypatch.setattr(frames, "_FEWEST", 2)
+    monkeypatch.setattr(frames, "_WORK", 0)
     scores = json.loads(json.dumps(page_numbers(fit), allow_nan=False))["scores"]
     missing = [one for one in scores if one["criterion"] is None]
     assert 0 < len(missing) < len(scores)

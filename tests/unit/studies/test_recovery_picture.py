@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from dtstat.core import canvas
-from dtstat.studies.recovery import Conditions, recovery_plot
+from dtstat.studies.plots import Conditions, recovery_plot
 
 pytestmark = pytest.mark.usefixtures("drawing")
 SEARCHES = ("oracle", "plain")

@@ -9,7 +9,7 @@ from scipy import stats
 
 from dtstat.core.errors import InputError
 from dtstat.trust.bounds import Bound
-from dtstat.trust.planning import (
+from dtstat.trust.sample_size import (
     error_bound,
     max_items,
     min_margin,

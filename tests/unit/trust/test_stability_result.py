@@ -8,7 +8,8 @@ import pytest
 
 import dtstat as dt
 from dtstat.data.items import as_items
-from dtstat.trust.procedure import Procedure
+from dtstat.dependence.compute import RowDependence
+from dtstat.trust.stability import StructureFinder
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 LIKERT = dt.load_dataset("likert_survey")
@@ -66,24 +67,25 @@ def refitted():
 )
 def test_the_procedure_finds_what_fit_finds(data, options):
     fit = dt.fit(data, **options)
-    procedure = Procedure.of(as_items(data), fit.call, fit.call.measure, fit.grid)
+    rows = RowDependence(as_items(data), fit.call.measure, fit.call.missing)
+    find = StructureFinder(rows, fit.call, fit.grid)
     pool = data.dropna() if options.get("missing") == "listwise" else data
-    assert procedure.dependence.n_rows == len(pool)
+    assert rows.n_rows == len(pool)
     for k in range(10):
         rows = drawn(1, k, len(pool))
         expected = dt.fit(pool.iloc[rows], **options)
-        np.testing.assert_array_equal(procedure(rows, 0), expected.support, str(k))
+        np.testing.assert_array_equal(find(rows, 0), expected.support, str(k))
 
 
 @pytest.mark.filterwarnings("ignore::dtstat.DTWarning")
 @pytest.mark.parametrize(("criterion", "count"), [("validation", 10), ("cv", 3)])
 def test_held_out_rows_are_those_of_the_seed(criterion, count):
     fit = dt.fit(NINE, criterion=criterion, seed=3)
-    procedure = Procedure.of(as_items(NINE), fit.call, "spearman")
+    find = StructureFinder(RowDependence(as_items(NINE), "spearman"), fit.call)
     for k in range(count):
         rows = drawn(2, k, 301)
         expected = dt.fit(NINE.iloc[rows], criterion=criterion, seed=100 + k)
-        np.testing.assert_array_equal(procedure(rows, 100 + k), expected.support, str(k))
+        np.testing.assert_array_equal(find(rows, 100 + k), expected.support, str(k))
 
 
 @pytest.mark.filterwarnings("ignore::dtstat.DTWarning")
@@ -93,7 +95,7 @@ def test_uncovered_items_are_an_error_in_resamples_too():
     data = clusters(60, loading=0.6, seed=3)
     fit = dt.fit(data, **(options | {"uncovered": "report"}))
     call = dt.fit(clusters(300), **options).call
-    procedure = Procedure.of(as_items(data), call, "spearman", fit.grid)
+    find = StructureFinder(RowDependence(as_items(data), "spearman"), call, fit.grid)
     refused = 0
     for k in range(20):
         rows = drawn(3, k, 60)
@@ -102,7 +104,7 @@ def test_uncovered_items_are_an_error_in_resamples_too():
         except dt.EstimationError:
             refused += 1
             with pytest.raises(dt.EstimationError):
-                procedure(rows, 0)
+                find(rows, 0)
     assert refused > 0
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import dtstat as dt
-from dtstat.trust.procedure import events
+from dtstat.trust.recovery import recovery_events
 
 SMALL = {"n_factors": 2, "items_per_factor": 3, "loading": 0.8}
 
@@ -87,7 +87,7 @@ def test_simulation_finds_a_number_that_is_enough(small):
 def test_what_is_simulated_is_what_is_asked_for():
     """The same draw of a survey, looked at by hand."""
     design = dt.survey_design(**SMALL)
-    recovers = events(design, dt.fit(design.draw(100, np.random.default_rng(0))).call)
+    recovers = recovery_events(design, dt.fit(design.draw(100, np.random.default_rng(0))).call)
     factors = {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
     seen = {target: set() for target in recovers}
     for k in range(30):

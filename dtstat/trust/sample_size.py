@@ -15,14 +15,14 @@ factor C is found at its own threshold:
 Proof of the local form. Let w be the smallest |ρ| within C, u the item of C whose largest |ρ| with
 an item outside, o, is smallest, and γ_C = (w − o)/2. If |r − ρ| < γ_C on the C(|C|, 2) pairs within
 C and on the p − |C| pairs of u with items outside, then at τ = (w + o)/2 all pairs within C exceed
-τ and no pair of u with an item outside does. So C is a clique and the whole neighbourhood of u:
+τ and no pair of u with an item outside does. So C is a clique and the whole neighborhood of u:
 an independent maximal clique of Ê(τ), with u as a unique member. The union bound over these
 pairs gives the inequality. A common threshold makes every γ_C at least γ, because w is no less
 than the smallest |ρ| of an edge, and a unique child u has no edge to the outside. But the two
 forms bound different events: here, that C is among the cliques of the path (which may hold others);
 there, that one threshold gives exactly A₀. A smaller local bound is no better bound of the same.
 
-How often some dependence strays by more than a margin: by simulation, for any measure.
+By simulation, for any measure, the probability that some dependence strays by more than γ.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def error_bound(
     p, gamma = _items(p), _margin(margin)
     counts = _row_counts(n, p)
     if checks.choice("method", method, METHODS) == "simulation":
-        return _simulated(counts, p, gamma, measure, factor_size, n_draws, seed)
+        return _simulated_error(counts, p, gamma, measure, factor_size, n_draws, seed)
     b = _bound(measure, sharp, method)
     if counts.size == 1:
         return min(1.0, _pairs(p, factor_size) * b(int(counts[0]), gamma))
@@ -123,13 +123,6 @@ def error_bound(
             "factor_size",
         )
     return union_bound(b, counts, gamma)
-
-
-def union_bound(b: Bound, counts: IntArray, margin: float) -> float:
-    """Sum b(n, γ) over pairs of items, each with its own number of rows; at most 1."""
-    values, times = np.unique(counts, return_counts=True)
-    total = sum(t * b(int(n), margin) for n, t in zip(values, times, strict=True))
-    return min(1.0, float(total))
 
 
 def sample_size(
@@ -238,26 +231,6 @@ def min_margin(
     return high
 
 
-def smallest_rows(error_of: Callable[[int], float], error: float) -> int | None:
-    """Smallest n ≥ 2 for which an error that falls with n is at most ``error``; None if none is."""
-    return _first(lambda n: error_of(n) <= error, 2, _MOST_ROWS)
-
-
-def _first(holds: Callable[[int], bool], low: int, most: int) -> int | None:
-    """Smallest number from ``low`` on for which something holds that never ceases to hold."""
-    if holds(low):
-        return low
-    high = min(2 * low, most)
-    while not holds(high):
-        if high == most:
-            return None
-        low, high = high, min(2 * high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
-
-
 def sample_size_table(
     p: int | Sequence[int],
     margin: float | Sequence[float],
@@ -306,6 +279,33 @@ def _forms() -> Iterator[tuple[str, str, Method]]:
             yield measure, "normal", "normal"
 
 
+def union_bound(b: Bound, counts: IntArray, margin: float) -> float:
+    """Sum b(n, γ) over pairs of items, each with its own number of rows; at most 1."""
+    values, times = np.unique(counts, return_counts=True)
+    total = sum(t * b(int(n), margin) for n, t in zip(values, times, strict=True))
+    return min(1.0, float(total))
+
+
+def smallest_rows(error_of: Callable[[int], float], error: float) -> int | None:
+    """Smallest n ≥ 2 for which an error that falls with n is at most ``error``; None if none is."""
+    return _first(lambda n: error_of(n) <= error, 2, _MOST_ROWS)
+
+
+def _first(holds: Callable[[int], bool], low: int, most: int) -> int | None:
+    """Smallest number from ``low`` on for which something holds that never ceases to hold."""
+    if holds(low):
+        return low
+    high = min(2 * low, most)
+    while not holds(high):
+        if high == most:
+            return None
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
 def _bound(measure: MeasureOrBound, sharp: bool, method: str) -> Bound:
     checks.choice("method", method, METHODS)
     if method == "simulation":
@@ -331,7 +331,7 @@ def _pairs(p: int, factor_size: int | None) -> int:
     return size * (size - 1) // 2 + p - size
 
 
-def _simulated(
+def _simulated_error(
     counts: IntArray,
     p: int,
     gamma: float,
@@ -340,15 +340,30 @@ def _simulated(
     n_draws: int,
     seed: int | None,
 ) -> float:
+    """Share of samples of independent normal items in which a pair that matters is off.
 
+    Independent items are the worst case of normal copulas, where rank measures vary most. Measures
+    that are positive for independent items by chance (distance, hsic, maximal) stray by that, too.
+    For one factor the pairs within its items matter, and those of the first item with the others.
+    """
     if not isinstance(measure, str):
         raise InputError("`method` 'simulation' needs the name of a measure.", "measure")
     if counts.size > 1:
         raise InputError("`method` 'simulation' needs one number `n` of rows.", "n")
     draws = checks.integer("n_draws", n_draws, 1, "The default is 1000.")
     _pairs(p, factor_size)  # checks it
-    size = None if factor_size is None else _size(factor_size)
-    return simulated_error(int(counts[0]), p, gamma, measure, size, draws, seed)
+    matters = np.ones((p, p), dtype=bool)
+    if factor_size is not None:
+        size = _size(factor_size)
+        matters[1:] = False
+        matters[:size, :size] = True
+    upper = np.triu(matters, 1)
+    wrong = 0
+    for rng in streams(seed_number(seed), draws):
+        items = as_items(rng.standard_normal((int(counts[0]), p)), screened=False)
+        strength = dependence_matrix(items, measure).strength
+        wrong += bool((strength[upper] >= gamma).any())
+    return wrong / draws
 
 
 def _row_counts(n: int | npt.ArrayLike, p: int) -> IntArray:
@@ -389,42 +404,3 @@ def _margin(margin: object) -> float:
 
 def _error(error: object) -> float:
     return checks.open_unit("error", error, "0.05 accepts one wrong graph in twenty.")
-
-
-def simulated_error(
-    n: int,
-    p: int,
-    margin: float,
-    measure: str,
-    factor_size: int | None,
-    n_draws: int,
-    seed: int | None,
-) -> float:
-    """Share of samples of independent normal items in which a pair that matters is off.
-
-    Independent items are the worst case of normal copulas, where rank measures vary most. Measures
-    that are positive for independent items by chance (distance, hsic, maximal) stray by that, too.
-
-    Parameters
-    ----------
-    n, p, margin, measure
-        Rows, items, margin, and any measure of :func:`dtstat.measures`.
-    factor_size
-        None for all pairs; else the pairs within the first so many items, and those of the first
-        item with the others.
-    n_draws, seed
-        Samples, and where they start.
-    """
-    matters = np.zeros((p, p), dtype=bool)
-    if factor_size is None:
-        matters[:] = True
-    else:
-        matters[:factor_size, :factor_size] = True
-        matters[0] = True
-    upper = np.triu(matters, 1)
-    wrong = 0
-    for rng in streams(seed_number(seed), n_draws):
-        items = as_items(rng.standard_normal((n, p)), screened=False)
-        strength = dependence_matrix(items, measure).strength
-        wrong += bool((strength[upper] >= margin).any())
-    return wrong / n_draws
