@@ -69,7 +69,8 @@ DATASETS: dict[str, DatasetInfo] = {
 def data_folder() -> Path:
     """Return the folder of the data sets: within an installed package, or of the checkout."""
     installed = Path(__file__).with_name("files")
-    return installed if installed.is_dir() else Path(__file__).parents[2] / "data"
+    complete = (installed / "README.md").is_file()
+    return installed if complete else Path(__file__).parents[2] / "data"
 
 
 def load_dataset(name: str) -> pd.DataFrame:

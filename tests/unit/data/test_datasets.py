@@ -97,9 +97,12 @@ def test_the_folder_is_that_of_the_checkout():
 
 
 def test_an_installed_package_has_its_own_folder(monkeypatch, tmp_path):
-    (tmp_path / "files").mkdir()
+    files = tmp_path / "files"
+    files.mkdir()
     monkeypatch.setattr(module, "__file__", str(tmp_path / "datasets.py"))
-    assert data_folder() == tmp_path / "files"
+    assert data_folder() != files  # an empty folder may be left of an older checkout
+    (files / "README.md").write_text("")
+    assert data_folder() == files
 
 
 def test_every_file_is_a_data_set_that_can_be_loaded():
