@@ -53,6 +53,7 @@ HIDDEN_CHUNK = re.compile(
 RD_SECTION = re.compile(r"<h3>(?P<head>.*?)</h3>(?P<body>.*?)(?=<h3>|</div>\s*</body>)", re.DOTALL)
 RD_TITLE = re.compile(r"<h2>(.*?)</h2>", re.DOTALL)
 RD_FUNCTION = re.compile(r"<code>(?P<name>[\w.]+)\(\)</code>")
+SHIM = re.compile(r"https://[\w.]+/iframe-worker/shim")
 
 
 # --- what mkdocs calls ---
@@ -102,6 +103,17 @@ def on_page_content(content: str, page: Any, **_: Any) -> str:
         return f'<a href="{address(place, page.file.src_uri)}{anchor}">{shown}</a>'
 
     return ROLE.sub(link, content)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Let the search of pages that are opened as files use a script of ours, not one of the network."""
+    script = address_of_source("assets/file_worker.js", page.file.src_uri)
+    return SHIM.sub(script, output)
+
+
+def on_post_template(output: str, **_: Any) -> str:
+    """Do the same for the page that a server shows where there is none."""
+    return SHIM.sub("/assets/file_worker.js", output)
 
 
 # --- texts of the repository ---
