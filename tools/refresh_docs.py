@@ -1,8 +1,8 @@
 """Run the examples of all texts and put what they print where they show it.
 
-README and pages of docs: a line ``<!-- run: COMMAND -->`` owns the fenced block below it: ``dtstat ...`` runs the
-command line, ``python`` runs the Python block above it, ``R`` the R block above it, ``cat FILE``
-shows a file of the repository.
+README and pages of docs: a line ``<!-- run: COMMAND -->`` owns the fenced block below it:
+``dtstat ...`` runs the command line, ``python`` runs the Python block above it, ``R`` the R block
+above it, ``cat FILE`` shows a file of the repository.
 
 Vignettes: blocks of Python are run in order, in one namespace and in the folder of the vignette.
 What a block prints, and what it is warned of, stands in a block of text below it. Figures are files
@@ -56,7 +56,10 @@ def main() -> int:
 
 def pages() -> list[Path]:
     """Return the README and the pages of the site that have examples."""
-    return [README, *(page for page in sorted(DOCS.rglob("*.md")) if OWNED.search(page.read_text()))]
+    return [
+        README,
+        *(page for page in sorted(DOCS.rglob("*.md")) if OWNED.search(page.read_text())),
+    ]
 
 
 def vignettes() -> list[Path]:

@@ -106,7 +106,7 @@ def on_page_content(content: str, page: Any, **_: Any) -> str:
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
-    """Let the search of pages that are opened as files use a script of ours, not one of the network."""
+    """Let the search of pages that are opened as files use a script that is part of the site."""
     script = address_of_source("assets/file_worker.js", page.file.src_uri)
     return SHIM.sub(script, output)
 
@@ -201,7 +201,7 @@ def from_r_markdown(text: str) -> str:
     body = HIDDEN_CHUNK.sub("", text[head.end() :])
     body = re.sub(r"^`r .*`$", "", body, flags=re.MULTILINE)
     body = re.sub(r"^```\{r[^}]*\}", "```r", body, flags=re.MULTILINE)
-    note = "Code only; the vignette in R (`browseVignettes(\"dtstat\")`) shows its output too."
+    note = 'Code only; the vignette in R (`browseVignettes("dtstat")`) shows its output too.'
     return f"# {title[1] if title else 'A vignette'}\n\n{note}\n\n{body}"
 
 
@@ -219,7 +219,11 @@ def codebooks() -> str:
     parts = ["# Codebooks", "What each item of the [bundled data sets](index.md) means."]
     for name, info in DATASETS.items():
         book = pd.read_csv(data_folder() / "codebooks" / f"{name}.csv")
-        parts += [f"## {name}", f"{info.title}. {info.rights}", table(book.columns, book.to_numpy())]
+        parts += [
+            f"## {name}",
+            f"{info.title}. {info.rights}",
+            table(book.columns, book.to_numpy()),
+        ]
     return "\n\n".join(parts)
 
 
@@ -327,13 +331,15 @@ def r_texts() -> dict[str, str]:
             body = RD_FUNCTION.sub(link, match["body"]).strip()
             sections.append(f'## {match["head"]}\n\n<div class="rd">\n{body}\n</div>')
         texts[f"r/reference/{name}.md"] = "\n\n".join([f"# {name}", f"{head}.", *sections])
-    overview = "# R reference\n\nOne page per topic, as in `help(package = \"dtstat\")`.\n\n"
+    overview = '# R reference\n\nOne page per topic, as in `help(package = "dtstat")`.\n\n'
     return {"r/reference/index.md": overview + table(["Topic", "What"], listed), **texts}
 
 
 def heading_of(file: Path) -> str:
     """Return the title of a text."""
-    found = re.search(r'^(?:##? |title: "?)(?P<title>.+?)"?$', file.read_text("utf-8"), re.MULTILINE)
+    found = re.search(
+        r'^(?:##? |title: "?)(?P<title>.+?)"?$', file.read_text("utf-8"), re.MULTILINE
+    )
     return found["title"] if found else file.stem
 
 
@@ -350,5 +356,6 @@ def benchmarks() -> list[Any]:
     pages: list[Any] = [{"Overview": "benchmarks/index.md"}]
     for file in sorted((ROOT / "benchmarks" / "results").rglob("*.md")):
         inside = file.relative_to(ROOT / "benchmarks" / "results").as_posix()
-        pages.append({heading_of(file): f"benchmarks/{inside}"})
+        short = re.split(r": | \(", heading_of(file))[0].replace("Benchmarks", "Speed in full")
+        pages.append({short: f"benchmarks/{inside}"})
     return pages

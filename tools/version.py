@@ -1,7 +1,7 @@
 """One version everywhere. It stands in dtstat/core/about.py; other files repeat it.
 
-    python tools/version.py          check that all agree
-    python tools/version.py 0.2.0    write a new one; what is unreleased becomes that release
+python tools/version.py          check that all agree
+python tools/version.py 0.2.0    write a new one; what is unreleased becomes that release
 """
 
 from __future__ import annotations

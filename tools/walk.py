@@ -2,12 +2,12 @@
 
     python tools/walk.py [FILE]    print the walk, or write it to a file (docs/walk.md)
 
-How it counts. Data are loaded and dtstat is imported first; then every call of a Python function
-of dtstat during ``dt.fit(holzinger_swineford_9)``, in the main thread, is an event
-(``sys.setprofile``). Nothing is left out. A comprehension belongs to the function it is written in, so
-that the count does not depend on the version of Python; the body of a module that is imported on the
-way counts as a function ``(import)``. Compiled kernels call no Python and cannot be seen. A room is a
-folder of dtstat. A change of room is an event in another room than the event before it.
+How it counts. Data are loaded and dtstat is imported first. Then every call of a Python function
+of dtstat in the main thread is an event (``sys.setprofile``), and nothing is left out. A function
+counts once, where it is first called. A comprehension belongs to the function it is written in, so
+that the count does not depend on the version of Python; the body of a module that is imported on
+the way counts as a function ``(import)``. Compiled kernels call no Python and cannot be seen. A
+room is a folder of dtstat; a change of room is a first visit in another room than the one before.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def name_of(frame: FrameType) -> str:
 
 def room(visit: Visit) -> str:
     """Return the room of a visit."""
-    return (visit[0].split(".") + ["dtstat"])[1]
+    return visit[0].partition(".")[2].partition(".")[0] or "dtstat"
 
 
 def changes(visits: list[Visit]) -> int:
