@@ -50,7 +50,7 @@ check: $(VENV)/.dev  ## ruff, mypy, the workflows, and one version everywhere
 	$(VENV)/bin/zizmor --offline --quiet .github/workflows
 
 coverage: $(VENV)/.dev  ## which lines the quick tests reach; compiled kernels cannot be seen
-	$(ONE_CORE) COVERAGE_CORE=sysmon $(PY) -m pytest -n 2 -m "not slow" tests/unit --cov --cov-report=term
+	$(ONE_CORE) $(PY) -m pytest -n 2 -m "not slow" tests/unit --cov --cov-report=term
 
 hooks: $(VENV)/.dev  ## check every commit as `make check` does (pre-commit)
 	$(VENV)/bin/pre-commit install

@@ -103,11 +103,12 @@ def test_citations_name_the_paper():
 def test_r_can_read_its_citation(require_r):
     code = (
         'cat(format(utils::readCitationFile("r-wrapper/inst/CITATION", '
-        'meta = list(Version = "1.2.3", Encoding = "UTF-8")), style = "text"))'
+        'meta = list(Version = "1.2.3", Encoding = "UTF-8")), style = "citation"))'
     )
     shown = " ".join(run("Rscript", "--vanilla", "-e", code).split())
     assert TITLE in shown
     assert "Version 1.2.3" in shown
+    assert "?" not in shown
 
 
 def test_no_made_up_addresses():
