@@ -14,7 +14,7 @@ import numpy as np
 import dtstat as dt
 from dtstat.core.errors import MissingExtraError
 
-NOT_FOR_USERS = {"all", "dev", "bench"}
+NOT_FOR_USERS = {"all", "dev", "docs", "bench"}
 
 
 def unread(name: str) -> None:

@@ -14,7 +14,6 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +29,7 @@ from dtstat.core.errors import InputError, nearest
 from dtstat.core.files import FileKind, check_ending, write
 from dtstat.data.checks import check_names
 from dtstat.data.columns import choose_columns, parse_number
-from dtstat.data.datasets import DATASETS
+from dtstat.data.datasets import DATASETS, data_folder
 from dtstat.data.formats import NA_TEXTS, SEPARATORS
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.path.solution_path import Thresholds
@@ -141,8 +140,8 @@ def answers(file: str, columns: str | None, missing_codes: str | None) -> pd.Dat
         return dtstat.read_survey(file, missing_codes=codes, columns=wanted)
     if file not in DATASETS:
         raise InputError(f"There is no file and no data set '{file}'. {nearest(file, DATASETS)}")
-    with resources.as_file(resources.files("dtstat.data") / "files" / f"{file}.csv") as shipped:
-        return dtstat.read_survey(shipped, missing_codes=codes, columns=wanted)
+    shipped = data_folder() / f"{file}.csv"
+    return dtstat.read_survey(shipped, missing_codes=codes, columns=wanted)
 
 
 def answers_or_matrix(

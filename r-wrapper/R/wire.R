@@ -66,7 +66,7 @@ encode_dimnames <- function(x) {
   if (is.null(names)) NULL else lapply(unname(names), as_list)
 }
 
-# Labelled columns of haven, foreign and psych: the labels go, values declared missing become NA.
+# Labeled columns of haven, foreign and psych: the labels go, values declared missing become NA.
 unlabelled <- function(x) {
   values <- attr(x, "na_values", exact = TRUE)
   range <- attr(x, "na_range", exact = TRUE)
