@@ -14,6 +14,7 @@ import dtstat
 from dtstat.cli import options
 from dtstat.cli.options import check_outputs, finite_or_none, write_csv, write_json
 from dtstat.core.errors import InputError
+from dtstat.fit.request import FitRequest
 from dtstat.structure.syntax import measured_structure
 
 
@@ -29,9 +30,9 @@ def diagnose(
         ),
     ] = None,
     measure: options.MeasureName = None,
-    search: options.SearchName = options.SEARCH,
-    criterion: options.CriterionName = options.CRITERION,
-    min_children: options.MinChildren = options.MIN_CHILDREN,
+    search: options.SearchName = FitRequest.search,
+    criterion: options.CriterionName = FitRequest.criterion,
+    min_children: options.MinChildren = FitRequest.min_children,
     missing: options.MissingRows = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
@@ -81,11 +82,11 @@ def diagnose(
     structure = None if model is None else measured_structure(options.model_text(model))
     fit = dtstat.fit(
         data,
-        measure=options.MEASURE if measure is None else measure,
+        measure=FitRequest.measure if measure is None else measure,
         search=search,  # type: ignore[arg-type]
         criterion=criterion,
         min_children=min_children,
-        missing=options.MISSING if missing is None else missing,  # type: ignore[arg-type]
+        missing=FitRequest.missing if missing is None else missing,  # type: ignore[arg-type]
         structure=structure,
         seed=seed,
     )

@@ -16,6 +16,7 @@ from dtstat.cli import options
 from dtstat.cli.options import check_outputs, finite_or_none, write_csv, write_json, write_text
 from dtstat.core import checks
 from dtstat.core.errors import InputError
+from dtstat.fit.request import FitRequest
 
 
 def fit(
@@ -23,29 +24,29 @@ def fit(
     matrix: options.IsMatrix = False,
     n_obs: options.NObs = None,
     measure: options.MeasureName = None,
-    search: options.SearchName = options.SEARCH,
-    thresholds: options.ThresholdsText = options.THRESHOLDS,
+    search: options.SearchName = FitRequest.search,
+    thresholds: options.ThresholdsText = FitRequest.thresholds,
     estimator: Annotated[
         str,
         typer.Option(
             help="copula (any increasing item response), linear (straight lines), or with curves "
             "of the responses: spline, neural, variational (the last two need torch)."
         ),
-    ] = options.ESTIMATOR,
+    ] = FitRequest.estimator,
     criterion: Annotated[
         str,
         typer.Option(
             help="What chooses the structure: ebic, bic or aic (fit against number of parameters), "
             "validation, validation_2se or cv (likelihood of people left out of the fit)."
         ),
-    ] = options.CRITERION,
-    min_children: options.MinChildren = options.MIN_CHILDREN,
+    ] = FitRequest.criterion,
+    min_children: options.MinChildren = FitRequest.min_children,
     uncovered: Annotated[
         str,
         typer.Option(
             help="Items of no group: attach (to the factor they load on most), report or error."
         ),
-    ] = options.UNCOVERED,
+    ] = FitRequest.uncovered,
     refine: Annotated[
         bool, typer.Option("--refine", help="Add and drop single loadings where that pays.")
     ] = False,
@@ -56,10 +57,10 @@ def fit(
             help="estimated (the model is an approximation, which limits what many rows prove) or "
             "none (it is exactly true)."
         ),
-    ] = options.MISFIT,
+    ] = FitRequest.misfit,
     finalists: Annotated[
         int, typer.Option(help="With curves: structures that are fitted with them.")
-    ] = options.FINALISTS,
+    ] = FitRequest.finalists,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -141,7 +142,7 @@ def fit(
         columns=columns,
         missing_codes=missing_codes,
     )
-    held = options.MEASURE if measure is None else measure
+    held = FitRequest.measure if measure is None else measure
     if isinstance(data, dtstat.DependenceMatrix):
         held = data.measure
     result = dtstat.fit(
@@ -154,7 +155,7 @@ def fit(
         min_children=min_children,
         uncovered=uncovered,  # type: ignore[arg-type]
         refine=refine,
-        missing=options.MISSING if missing is None else missing,  # type: ignore[arg-type]
+        missing=FitRequest.missing if missing is None else missing,  # type: ignore[arg-type]
         misfit=misfit,  # type: ignore[arg-type]
         finalists=finalists,
         preset=preset,  # type: ignore[arg-type]

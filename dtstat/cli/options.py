@@ -34,11 +34,8 @@ from dtstat.data.formats import NA_TEXTS, SEPARATORS
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.path.solution_path import Thresholds
 
-# Defaults of dtstat.fit; a measure or a treatment of missing answers that is not given is None
-# until it is known whether FILE holds answers or a matrix.
-MEASURE, MATRIX_MEASURE, MISSING = "spearman", "pearson", "pairwise"
-SEARCH, THRESHOLDS, ESTIMATOR, CRITERION = "barcode", "exact", "copula", "ebic"
-MIN_CHILDREN, UNCOVERED, MISFIT, FINALISTS = 3, "attach", "estimated", 3
+# A measure that is not given is None until it is known whether FILE holds answers or a matrix.
+MATRIX_MEASURE = "pearson"
 RESAMPLES = 200  # of dtstat.diagnose
 
 _OPERATORS = ("=~", "==")  # of lavaan, in columns of operators; they compute nothing

@@ -13,6 +13,7 @@ import dtstat
 from dtstat.cli import options
 from dtstat.cli.options import check_outputs, write_csv, write_json
 from dtstat.core import checks
+from dtstat.fit.request import FitRequest
 
 
 def path(
@@ -20,8 +21,8 @@ def path(
     matrix: options.IsMatrix = False,
     n_obs: options.NObs = None,
     measure: options.MeasureName = None,
-    thresholds: options.ThresholdsText = options.THRESHOLDS,
-    min_children: options.MinChildren = options.MIN_CHILDREN,
+    thresholds: options.ThresholdsText = FitRequest.thresholds,
+    min_children: options.MinChildren = FitRequest.min_children,
     missing: options.MissingRows = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
@@ -80,10 +81,10 @@ def path(
             columns=columns,
             missing_codes=missing_codes,
         ),
-        measure=options.MEASURE if measure is None else measure,
+        measure=FitRequest.measure if measure is None else measure,
         thresholds=wanted,
         min_children=min_children,
-        missing=options.MISSING if missing is None else missing,  # type: ignore[arg-type]
+        missing=FitRequest.missing if missing is None else missing,  # type: ignore[arg-type]
         n_jobs=jobs,
         progress=sys.stderr.isatty(),
         floor=_parse_floor(floor),
@@ -109,7 +110,7 @@ def path(
             "thresholds": wanted,
             "min_children": min_children,
             "floor": getattr(result.dependence, "floor", None),
-            "missing": missing or (None if matrix else options.MISSING),
+            "missing": missing or (None if matrix else FitRequest.missing),
             "columns": options.split_names(columns),
             "missing_codes": options.split_names(missing_codes),
         }

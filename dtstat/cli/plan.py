@@ -13,6 +13,7 @@ from dtstat.cli import options
 from dtstat.cli.options import check_outputs, write_csv
 from dtstat.core.errors import InputError
 from dtstat.core.tables import Table
+from dtstat.fit.request import FitRequest
 
 
 def plan(
@@ -46,7 +47,7 @@ def plan(
     ] = None,
     measure: Annotated[
         str, typer.Option(help="Measure of dependence (see: dtstat measures).")
-    ] = "spearman",
+    ] = FitRequest.measure,
     error: Annotated[float, typer.Option(help="Probability of error that is accepted.")] = 0.05,
     paper: Annotated[
         bool, typer.Option("--paper", help="Bounds in the paper's form, not the sharp one.")

@@ -12,6 +12,7 @@ import dtstat
 from dtstat.cli import options
 from dtstat.cli.options import check_outputs
 from dtstat.core.errors import InputError
+from dtstat.fit.request import FitRequest
 
 _SAVED = ".dtstat"
 # What a result that was saved has settled.
@@ -51,12 +52,12 @@ def report(
     matrix: options.IsMatrix = False,
     n_obs: options.NObs = None,
     measure: options.MeasureName = None,
-    search: options.SearchName = options.SEARCH,
+    search: options.SearchName = FitRequest.search,
     estimator: Annotated[
         str, typer.Option(help="copula, linear, or spline for curves with bands; see fit.")
-    ] = options.ESTIMATOR,
-    criterion: options.CriterionName = options.CRITERION,
-    min_children: options.MinChildren = options.MIN_CHILDREN,
+    ] = FitRequest.estimator,
+    criterion: options.CriterionName = FitRequest.criterion,
+    min_children: options.MinChildren = FitRequest.min_children,
     missing: options.MissingRows = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
@@ -98,12 +99,12 @@ def report(
         )
         fit = dtstat.fit(
             data,
-            measure=options.MEASURE if measure is None else measure,
+            measure=FitRequest.measure if measure is None else measure,
             search=search,  # type: ignore[arg-type]
             estimator=estimator,  # type: ignore[arg-type]
             criterion=criterion,
             min_children=min_children,
-            missing=options.MISSING if missing is None else missing,  # type: ignore[arg-type]
+            missing=FitRequest.missing if missing is None else missing,  # type: ignore[arg-type]
             seed=seed,
             progress=bar,
         )

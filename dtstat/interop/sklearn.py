@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import MissingExtraError
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.factors.scores import row_log_likelihoods
+from dtstat.fit.request import Estimator, FitRequest, Misfit, Preset, Search, Uncovered
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -85,19 +86,19 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
 
     def __init__(
         self,
-        measure: str | PairFunction = "spearman",
-        search: Literal["barcode", "threshold", "sequential"] = "barcode",
-        thresholds: Thresholds = "exact",
-        estimator: Literal["copula", "linear", "spline", "neural", "variational"] = "copula",
-        criterion: str = "ebic",
-        min_children: int = 3,
-        uncovered: Literal["attach", "report", "error"] = "attach",
-        refine: bool = False,
-        missing: Missing = "pairwise",
-        misfit: Literal["estimated", "none"] = "estimated",
+        measure: str | PairFunction = FitRequest.measure,
+        search: Search = FitRequest.search,
+        thresholds: Thresholds = FitRequest.thresholds,
+        estimator: Estimator = FitRequest.estimator,
+        criterion: str = FitRequest.criterion,
+        min_children: int = FitRequest.min_children,
+        uncovered: Uncovered = FitRequest.uncovered,
+        refine: bool = FitRequest.refine,
+        missing: Missing = FitRequest.missing,
+        misfit: Misfit = FitRequest.misfit,
         structure: Structure | None = None,
-        finalists: int = 3,
-        preset: Literal["paper", "paper_fast"] | None = None,
+        finalists: int | None = FitRequest.finalists,
+        preset: Preset | None = FitRequest.preset,
         random_state: Seed | np.random.RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
