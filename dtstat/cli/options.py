@@ -32,6 +32,7 @@ from dtstat.data.columns import choose_columns, parse_number
 from dtstat.data.datasets import DATASETS, data_folder
 from dtstat.data.formats import NA_TEXTS, SEPARATORS
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.fit.request import FitRequest
 from dtstat.path.solution_path import Thresholds
 
 # A measure that is not given is None until it is known whether FILE holds answers or a matrix.
@@ -67,7 +68,7 @@ MeasureName = Annotated[
     str | None,
     typer.Option(
         help="Measure of dependence (see: dtstat measures); with --matrix the one FILE holds.",
-        show_default=f"{MEASURE}; with --matrix {MATRIX_MEASURE}",
+        show_default=f"{FitRequest.measure}; with --matrix {MATRIX_MEASURE}",
     ),
 ]
 ThresholdsText = Annotated[
@@ -81,7 +82,8 @@ MinChildren = Annotated[int, typer.Option(help="Fewest items of a factor.")]
 MissingRows = Annotated[
     str | None,
     typer.Option(
-        help="Rows with missing answers: pairwise, listwise or error.", show_default=MISSING
+        help="Rows with missing answers: pairwise, listwise or error.",
+        show_default=FitRequest.missing,
     ),
 ]
 Columns = Annotated[
