@@ -59,7 +59,7 @@ def fit(
         ),
     ] = FitRequest.misfit,
     finalists: Annotated[
-        int, typer.Option(help="With curves: structures that are fitted with them.")
+        int | None, typer.Option(help="With curves: structures that are fitted with them.")
     ] = FitRequest.finalists,
     preset: Annotated[
         str | None,
