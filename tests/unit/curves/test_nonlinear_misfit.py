@@ -42,12 +42,12 @@ def estimate(L=L, Phi=PHI, rated=False):
 
 
 def test_rows_drawn_from_the_model_have_its_moments():
-    X = draw_answers(estimate(), 20_000, np.random.default_rng(0))
+    X = draw_answers(estimate().model, 20_000, np.random.default_rng(0))
     np.testing.assert_allclose(np.cov(X.T), SIGMA, atol=0.04)
 
 
 def test_ratings_are_drawn_with_their_probabilities():
-    X = draw_answers(estimate(rated=True), 20_000, np.random.default_rng(0))
+    X = draw_answers(estimate(rated=True).model, 20_000, np.random.default_rng(0))
     total = np.sqrt(1 + 0.8**2)
     expected = np.diff(norm.cdf(np.array([-np.inf, -0.4, 0.9, np.inf]) / total))
     assert set(X[:, 0]) == {0, 1, 2}
