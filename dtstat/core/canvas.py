@@ -37,16 +37,6 @@ LETTER = 0.075  # inches that a letter of small text takes at most, on average
 TITLE_LETTER = 0.085  # inches, of a title
 LONGEST_NAME = 24
 
-_MEASURES = {
-    "pearson": "|Pearson|",
-    "spearman": "|Spearman|",
-    "kendall": "|Kendall|",
-    "distance": "distance correlation",
-    "maximal": "maximal correlation",
-    "hsic": "HSIC",
-    "xi": "|ξ|",
-}
-
 
 def pyplot() -> Any:
     """Import pyplot, or say how to get it.
@@ -149,11 +139,6 @@ def listed(names: Sequence[str], most: int) -> str:
         if len(text := ", ".join(shown[:count]) + more) <= most:
             return text
     return shown[0] + (f" +{len(shown) - 1}" if len(shown) > 1 else "")
-
-
-def strength_label(measure: str) -> str:
-    """Name of absolute dependence by a measure, for an axis."""
-    return _MEASURES.get(measure, f"|{measure}|")
 
 
 def inches(ax: Axes) -> tuple[float, float]:

@@ -27,7 +27,6 @@ from typing import Any, TypeVar
 
 import threadpoolctl
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-from joblib.externals import cloudpickle
 from joblib.parallel import get_active_backend
 
 from dtstat.core import checks
@@ -130,7 +129,7 @@ def _pass(
     tasks: Iterable[Any] = (delayed(do)(work, chunk) for chunk in chunks)
     opened: Callable[[Any], Chunk[U]] = list
     if client is not None:
-        tasks, opened = _cluster_tasks(work, chunks, client), cloudpickle.loads
+        tasks, opened = _cluster_tasks(work, chunks, client), _unpack
     with one_thread():  # for threads of this process; other processes see to it themselves
         parts = pool()(tasks)
         try:
@@ -192,7 +191,7 @@ def _cluster_tasks(
     that begins at an odd one are made in another order, so that last digits would differ.
     """
     everywhere = client.scatter(_Packed(work), broadcast=True, hash=False)
-    return (delayed(_do)(everywhere, cloudpickle.dumps(chunk)) for chunk in chunks)
+    return (delayed(_do)(everywhere, _pack(chunk)) for chunk in chunks)
 
 
 class _Packed:
@@ -202,16 +201,28 @@ class _Packed:
         self.work = work
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, (cloudpickle.dumps(self.work),)
+        return _packed, (_pack(self.work),)
 
 
-def _unpacked(content: bytes) -> _Packed:
-    return _Packed(cloudpickle.loads(content))
+def _packed(content: bytes) -> _Packed:
+    return _Packed(_unpack(content))
 
 
 def _do(packed: _Packed, chunk: bytes) -> bytes:
-    outcomes: bytes = cloudpickle.dumps(do(packed.work, cloudpickle.loads(chunk)))
-    return outcomes
+    return _pack(do(packed.work, _unpack(chunk)))
+
+
+def _pack(value: Any) -> bytes:
+    import cloudpickle  # comes with dask
+
+    content: bytes = cloudpickle.dumps(value)
+    return content
+
+
+def _unpack(content: bytes) -> Any:
+    import cloudpickle
+
+    return cloudpickle.loads(content)
 
 
 # One thread for linear algebra, so that sums do not depend on the machine's cores. The functions

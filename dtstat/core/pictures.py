@@ -44,7 +44,7 @@ def dependence_map(
     strength: pd.DataFrame,
     support: BoolArray,
     intervals: Sequence[Interval],
-    measure: str,
+    label: str,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw absolute dependence, items in the order given.
@@ -57,7 +57,7 @@ def dependence_map(
         (p, d) the factors, which are boxed; cross-loadings make boxes off the diagonal, dashed.
     intervals
         Name, lower and upper end of thresholds, marked beside the colour bar.
-    measure
+    label
         What the numbers are.
     """
     values = strength.to_numpy(dtype=float, copy=True)
@@ -69,7 +69,7 @@ def dependence_map(
     _name_items(ax, list(strength.index))
     for members in support.T:
         _box(ax, members)
-    bar = _colour_bar(ax, mesh, canvas.strength_label(measure))
+    bar = _colour_bar(ax, mesh, label)
     _mark_intervals(bar, intervals)
     canvas.titled(ax, "Dependence of items" + (", factors boxed" if support.size else ""))
     return ax

@@ -33,7 +33,8 @@ from dtstat.curves.scales import AnswerScale
 from dtstat.curves.spline import fit_spline
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
-from dtstat.factors.copula import BRIDGES, FactorEstimate
+from dtstat.dependence.measures import BRIDGES
+from dtstat.factors.copula import FactorEstimate
 from dtstat.factors.scores import plausible_values
 
 NONLINEAR = ("spline", "neural", "variational")

@@ -49,7 +49,7 @@ def _distance(x: SingleArray, y: SingleArray) -> SingleArray:
     return D
 
 
-def normalised_hsic(X: FloatArray, progress: Progress = None) -> FloatArray:
+def normalized_hsic(X: FloatArray, progress: Progress = None) -> FloatArray:
     """Hilbert–Schmidt independence criterion, scaled to [0, 1], of the columns of X.
 
         NHSIC = HSIC(i, j) / √(HSIC(i, i) HSIC(j, j)),   HSIC = ⟨HK_iH, HK_jH⟩ / n²

@@ -18,7 +18,7 @@ from dtstat.core.parallel import Jobs, Progress
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.kendall import suits_tables, tau_b_by_pairs
 from dtstat.dependence.matrix import DependenceMatrix, check_pairs
-from dtstat.dependence.measures import Measure, find_measure
+from dtstat.dependence.measures import RANKS, Measure, find_measure
 from dtstat.dependence.pairs import symmetric_matrix
 from dtstat.dependence.pearson import moderate
 from dtstat.dependence.spearman import Codes, dense_codes, spearman_from_tables
@@ -283,7 +283,7 @@ class RowDependence:
 
 def _codes(items: ItemData, measure: str | PairFunction) -> Codes | None:
     """(n, p) levels of the items; None unless tables of them are the way."""
-    if measure not in ("spearman", "kendall"):
+    if measure not in RANKS:
         return None
     codes, _ = dense_codes(items.values)
     return np.ascontiguousarray(codes.T) if suits_tables(codes) else None

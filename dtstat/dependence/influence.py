@@ -37,6 +37,7 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data.kinds import ItemKind
 from dtstat.dependence.bivariate_normal import table_influence
+from dtstat.dependence.measures import INVERSE_BRIDGES, LATENT, RANKS
 from dtstat.dependence.ordinal_scores import serial_influence
 from dtstat.dependence.pearson import moderate, pearson
 from dtstat.dependence.polychoric import code_item, latent_correlation_matrix
@@ -48,8 +49,6 @@ _MOST_NUMBERS = 10_000_000
 _MOST_SIGNS = 20_000_000_000
 _LARGEST = 0.999
 _SEED = 0
-
-TRACEABLE = ("pearson", "spearman", "kendall", "polychoric", "tetrachoric", "mixed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +98,7 @@ def latent_influence(
     kinds
         Kinds of the items.
     measure
-        What the correlations were computed from, one of ``TRACEABLE``.
+        What the correlations were computed from, one that has a latent correlation.
     R
         (p, p) latent correlations.
     most_numbers
@@ -115,7 +114,7 @@ def latent_influence(
 
 def _halves(values: FloatArray, kinds: Sequence[ItemKind], measure: str) -> tuple[FloatArray, ...]:
     """Influences in two halves of the rows; none of ranks, and none if an item is constant."""
-    if measure in ("spearman", "kendall"):
+    if measure in RANKS:
         return ()
     halves = []
     for part in (values[::2], values[1::2]):
@@ -133,7 +132,7 @@ def row_influences(
 ) -> FloatArray:
     """(n, p, p) influence of each row on each latent correlation; see :func:`latent_influence`."""
     observed = ~np.isnan(values)
-    if measure in ("polychoric", "tetrachoric", "mixed"):
+    if measure in LATENT:
         return _centred(_categorical(values, kinds, R))
     if measure == "pearson":
         influence = _pearson(values, R)
@@ -183,7 +182,7 @@ def _spearman(values: FloatArray, observed: BoolArray, R: FloatArray) -> FloatAr
     influence += influence.transpose(0, 2, 1).copy()
     influence += U[:, :, None] * U[:, None, :]
     variance = np.array([U[r, i].var() for i, r in enumerate(rows)])
-    r_S = 6 / np.pi * np.arcsin(np.clip(R / 2, -0.5, 0.5))
+    r_S = INVERSE_BRIDGES["spearman"](np.clip(R, -1.0, 1.0))
     return _of_correlation(influence, variance, r_S, np.pi / 3 * np.cos(np.pi / 6 * r_S))
 
 
@@ -205,7 +204,7 @@ def _kendall(values: FloatArray, observed: BoolArray, R: FloatArray) -> FloatArr
         influence[r] = signs.T @ signs
     influence /= common
     untied = np.array([influence[observed[:, i], i, i].mean() for i in range(p)])
-    tau = 2 / np.pi * np.arcsin(np.clip(R, -1.0, 1.0))
+    tau = INVERSE_BRIDGES["kendall"](np.clip(R, -1.0, 1.0))
     return _of_correlation(influence, untied, tau, np.pi * np.cos(np.pi / 2 * tau))
 
 

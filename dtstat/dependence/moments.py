@@ -16,11 +16,10 @@ from dtstat.data.checks import is_symmetric_matrix
 from dtstat.data.frames import as_frame
 from dtstat.data.items import ItemData
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.measures import LATENT, RANKS
 
 Source = Literal["covariances", "correlations"]
 
-_LATENT = ("polychoric", "tetrachoric", "mixed")
-_RANKS = ("spearman", "kendall")
 _FEWEST_ROWS = 3
 
 
@@ -107,9 +106,9 @@ def given_correlations(matrix: DependenceMatrix, n_obs: int | None) -> Moments:
 
 
 def _advice(measure: str) -> str:
-    if measure in _LATENT:
+    if measure in LATENT:
         return "Give the data with ordered=True (estimator 'dwls'), which tests them as they are."
-    if measure in _RANKS:
+    if measure in RANKS:
         return "Give the data, or use fit(..., structure=...), which is made for ranks."
     return "Give the data; or, if they are Pearson correlations, say measure='pearson'."
 

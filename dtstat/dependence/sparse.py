@@ -33,7 +33,7 @@ from dtstat.dependence.compute import (
     PairFunction,
     dependence_matrix,
 )
-from dtstat.dependence.measures import find_measure
+from dtstat.dependence.measures import NULL_VARIANCES, find_measure
 from dtstat.dependence.pairs import BLOCK, Block, block_spans, blocks_of
 from dtstat.dependence.pearson import product_block, standardised_items
 from dtstat.dependence.spearman import average_ranks
@@ -232,23 +232,17 @@ class _Plan:
 def chance_floor(measure: str, n: int, p: int) -> float:
     """Return the floor above which items that are all independent have one neighbour on average.
 
-    That is P(|r| > floor) = 1/p, with the normal approximation and Var r = 1/(n − 1), for
-    Kendall's tau 2(2n + 5)/(9n(n − 1)).
+    That is P(|r| > floor) = 1/p, with the normal approximation of r for independent items.
     """
     from scipy.special import ndtri
 
-    variances = {
-        "pearson": 1 / max(n - 1, 1),
-        "spearman": 1 / max(n - 1, 1),
-        "kendall": 2 * (2 * n + 5) / (9 * n * max(n - 1, 1)),
-    }
-    if measure not in variances:
+    if measure not in NULL_VARIANCES:
         raise InputError(
-            f"`floor` 'chance' is known for {', '.join(variances)}; got the measure '{measure}'. "
-            "Give a number.",
+            f"`floor` 'chance' is known for {', '.join(NULL_VARIANCES)}; got the measure "
+            f"'{measure}'. Give a number.",
             "floor",
         )
-    floor: float = -ndtri(0.5 / p) * math.sqrt(variances[measure])
+    floor: float = -ndtri(0.5 / p) * math.sqrt(NULL_VARIANCES[measure](n))
     return min(floor, 0.999)
 
 

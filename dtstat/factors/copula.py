@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,19 +10,11 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.measures import BRIDGES
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, FactorLikelihood, maximise
 
 _NEGATIVE = -1e-8  # an eigenvalue below is negative by more than rounding
 _LEAST_EIGENVALUE = 1e-6  # what it is raised to
-
-BRIDGES: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "spearman": lambda r: 2 * np.sin(np.pi / 6 * r),
-    "kendall": lambda r: np.sin(np.pi / 2 * r),
-    "pearson": np.copy,
-    "polychoric": np.copy,
-    "tetrachoric": np.copy,
-    "mixed": np.copy,
-}
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,8 @@ from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.fit_indices import p_value, rmsea_measures
 from dtstat.data.items import ItemData
 from dtstat.data.kinds import ItemKind
-from dtstat.dependence.influence import TRACEABLE, Influence, latent_influence, most_rows
+from dtstat.dependence.influence import Influence, latent_influence, most_rows
+from dtstat.dependence.measures import BRIDGES, LATENT
 from dtstat.dependence.polychoric import latent_correlation_matrix
 from dtstat.factors.copula import (
     FactorEstimate,
@@ -38,7 +39,6 @@ from dtstat.factors.robust import (
 )
 from dtstat.factors.scores import Marginals, normal_scores
 
-RATINGS = ("polychoric", "tetrachoric", "mixed")
 # With 100 rows of 9 to 25 items true models are rejected in 3 to 10 % of samples (skewed items with
 # gaps up to 16 %), but 25 yes/no items in 15 to 20 %; with 300 rows of these in 9 %.
 _FEWEST_ROWS, _ROWS_PER_ITEM, _ROWS_PER_YES_OR_NO = 100, 4, 10
@@ -74,7 +74,7 @@ class ReportedModel:
     @property
     def as_ratings(self) -> bool:
         """Whether the correlations are those behind ratings."""
-        return self.latent.measure in RATINGS
+        return self.latent.measure in LATENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ def drawn_answers(latent: LatentCorrelations) -> Answers | None:
 
     None for polychoric correlations, whose errors depend on thresholds that a matrix does not tell.
     """
-    if latent.measure not in TRACEABLE or latent.measure in RATINGS:
+    if latent.measure not in BRIDGES or latent.measure in LATENT:
         return None
     p = len(latent.R)
     root = np.linalg.cholesky(nearest_correlation(latent.R))

@@ -27,9 +27,8 @@ from dtstat.dependence.compute import Missing, PairFunction, dependence_matrix
 from dtstat.dependence.hidden import hidden_pairs, responsible_items
 from dtstat.dependence.influence import Influence
 from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.dependence.measures import LATENT
+from dtstat.dependence.measures import BRIDGES, LATENT
 from dtstat.factors.copula import (
-    BRIDGES,
     FactorEstimate,
     LatentCorrelations,
     fit_factors,
@@ -39,7 +38,7 @@ from dtstat.factors.copula import (
 )
 from dtstat.factors.difficulty import difficulty_pairs
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, MANY_ITEMS
-from dtstat.factors.reported import RATINGS, Answers, Source, as_reported
+from dtstat.factors.reported import Answers, Source, as_reported
 from dtstat.factors.robust import misfit_scaling
 from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals
 from dtstat.fit.record import FitRecord, SampleFacts
@@ -225,7 +224,7 @@ def fit_factors_of(
 
 def _reports_ratings(problem: Input, call: FitCall) -> bool:
     """Whether ratings are reported from other correlations than those they were searched in."""
-    return call.estimator != "linear" and problem.latent.measure not in RATINGS
+    return call.estimator != "linear" and problem.latent.measure not in LATENT
 
 
 def _cross_validated(

@@ -20,6 +20,7 @@ from dtstat.core.errors import InputError
 from dtstat.core.loading_table import table_order
 from dtstat.core.pictures import dependence_map, loading_map, path_diagram, residual_map
 from dtstat.curves.result import curve_panels
+from dtstat.dependence.measures import strength_label
 from dtstat.fit import frames
 from dtstat.path.plots import COUNTS, draw_bars, gap_values, nothing_to_draw, path_panels
 from dtstat.search.evaluate import searching
@@ -50,7 +51,8 @@ def draw_dependence(fit: DTFit, ax: Any) -> Any:
     strength = pd.DataFrame(fit.dependence.strength[np.ix_(order, order)], items, items)
     chosen = _chosen(fit)
     marks = _factor_intervals(fit) if chosen is None else [("threshold", *chosen)]
-    return dependence_map(strength, fit.support[order], marks, fit.dependence.measure, ax)
+    label = strength_label(fit.dependence.measure)
+    return dependence_map(strength, fit.support[order], marks, label, ax)
 
 
 def draw_path(fit: DTFit, ax: Any) -> Any:
@@ -218,7 +220,7 @@ def margin_plot(
     said = "gap" if gamma > 0 else "overlap"
     verdict = "one threshold separates them" if gamma > 0 else "no threshold separates them"
     title = f"Margin γ = {canvas.signed(gamma, 3)}: {said}, {verdict}"
-    canvas.titled(ax, title, "pairs, by rank", canvas.strength_label(measure))
+    canvas.titled(ax, title, "pairs, by rank", strength_label(measure))
     canvas.legend_below(ax, 1)
     return ax
 

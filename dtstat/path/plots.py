@@ -16,6 +16,7 @@ from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.canvas import Drawer
 from dtstat.core.errors import InputError
 from dtstat.core.pictures import dependence_map
+from dtstat.dependence.measures import strength_label
 from dtstat.dependence.sparse import SparseDependence
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def draw_dependence(path: SolutionPath, ax: Any, threshold: float | None = None)
         order = order[np.argsort(first[order], kind="stable")]
     items = [path.dependence.names[i] for i in order]
     frame = pd.DataFrame(strength[np.ix_(order, order)], items, items)
-    return dependence_map(frame, support[order], marks, measure, ax)
+    return dependence_map(frame, support[order], marks, strength_label(measure), ax)
 
 
 PATH_KINDS: dict[str, Drawer] = {
@@ -173,7 +174,7 @@ def path_panels(
             panel.axvspan(*chosen, facecolor=canvas.ORANGE, alpha=0.35, edgecolor=canvas.INK)
     if reference is not None:
         _reference(axes[-1], reference)
-    axes[-1].set_xlabel(f"threshold on {canvas.strength_label(measure)}", fontsize=canvas.NORMAL)
+    axes[-1].set_xlabel(f"threshold on {strength_label(measure)}", fontsize=canvas.NORMAL)
     title = "Structures by threshold" + (", shaded: chosen" if chosen is not None else "")
     axes[0].set_title(title, fontsize=canvas.NORMAL + 1, loc="left")
     return figure
@@ -223,7 +224,7 @@ def barcode_plot(
     for label, one in zip(ax.get_yticklabels(), chosen, strict=True):
         label.set_fontweight("bold" if one else "normal")
     title = "Longest-lived cliques" + (", chosen factors dark" if factors else "")
-    canvas.titled(ax, title, f"threshold on {canvas.strength_label(measure)}")
+    canvas.titled(ax, title, f"threshold on {strength_label(measure)}")
     return ax
 
 

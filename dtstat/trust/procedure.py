@@ -16,7 +16,8 @@ from dtstat.core.errors import DTError, silenced
 from dtstat.curves.estimate import NONLINEAR
 from dtstat.data.items import ItemData, as_items
 from dtstat.dependence.compute import Missing, PairFunction, RowDependence, dependence_matrix
-from dtstat.factors.copula import BRIDGES, latent_correlations
+from dtstat.dependence.measures import BRIDGES
+from dtstat.factors.copula import latent_correlations
 from dtstat.factors.reported import Answers, Source
 from dtstat.factors.small_models import fit_small
 from dtstat.fit.curve_pipeline import fit_curves

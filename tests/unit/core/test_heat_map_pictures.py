@@ -36,7 +36,7 @@ def boxes(ax):
 
 def dependence(names=NAMES, strength=R, support=SUPPORT, marks=MARKS, ax=None):
     frame = pd.DataFrame(strength, names, names)
-    return heat_maps.dependence_map(frame, support, marks, "spearman", ax)
+    return heat_maps.dependence_map(frame, support, marks, "|Spearman|", ax)
 
 
 def overlapping(texts, renderer):
