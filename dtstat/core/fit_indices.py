@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dtstat.core.saved import register
+
 _CLOSE, _NOT_CLOSE = 0.05, 0.08  # RMSEA of close fit, and of fit that is not close
 _LEVEL = 0.90
 
@@ -96,6 +98,7 @@ def _noncentrality(chisq: float, df: float, p: float) -> float:
     return float(brentq(miss, 0.0, high, xtol=1e-10))
 
 
+@register()
 @dataclass(frozen=True)
 class Test:
     """A test of a model against the saturated one.

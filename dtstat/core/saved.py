@@ -26,7 +26,6 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -47,17 +46,37 @@ from dtstat.core.files import (
 FORMAT = "dtstat result"
 FORMAT_VERSION = 1
 
+Rule = Callable[[Any], bool]
+
 _CLASSES: dict[str, type[Any]] = {}
+_CHECKS: dict[type[Any], tuple[Mapping[str, str], Mapping[str, Rule]]] = {}
 _Class = TypeVar("_Class", bound=type[Any])
 
 
-def register(cls: _Class) -> _Class:
-    """Let a dataclass be saved and loaded, under its own name; usable as a decorator."""
-    if not dataclasses.is_dataclass(cls):
-        raise TypeError(f"{cls.__name__} is no dataclass")
-    if _CLASSES.setdefault(cls.__name__, cls) is not cls:
-        raise TypeError(f"two classes are called {cls.__name__}")
-    return cls
+def register(
+    *, shapes: Mapping[str, str] | None = None, rules: Mapping[str, Rule] | None = None
+) -> Callable[[_Class], _Class]:
+    """Decorate a dataclass so that it can be saved and loaded, under its own name.
+
+    Parameters
+    ----------
+    shapes
+        Sizes of fields: a letter is a size that is the same wherever it stands, a digit is itself,
+        * is any. Dots lead into parts, [] to every entry of a tuple; None is skipped. So
+        ``{"loadings": "pd", "names": "p", "rounds[].support": "p*"}``.
+    rules
+        What else must hold of a loaded object, by what messages say when it does not.
+    """
+
+    def decorate(cls: _Class) -> _Class:
+        if not dataclasses.is_dataclass(cls):
+            raise TypeError(f"{cls.__name__} is no dataclass")
+        if _CLASSES.setdefault(cls.__name__, cls) is not cls:
+            raise TypeError(f"two classes are called {cls.__name__}")
+        _CHECKS[cls] = (shapes or {}, rules or {})
+        return cls
+
+    return decorate
 
 
 def to_bytes(result: object, compressed: bool = True) -> bytes:
@@ -256,81 +275,6 @@ def _decode(value: Any, read: ReadArray) -> Any:
     raise ValueError(f"unknown mark {mark}")
 
 
-# Sizes of the fields of a class: a letter is a size that is the same wherever it stands, a digit
-# is itself, * is any. Dots lead into parts, [] to every entry of a tuple; None is skipped.
-SHAPES: dict[str, dict[str, str]] = {
-    "AnswerScale": {"mean": "p", "sd": "p", "levels": "p", "normal": "p"},
-    "CFAFit": {"estimate.theta": "q"},
-    "Contender": {"support": "pd"},
-    "DTFit": {
-        "dependence.values": "pp",
-        "latent.R": "pp",
-        "support": "pd",
-        "attached": "p",
-        "estimate.loadings": "pd",
-        "reported.latent.R": "pp",
-        "reported.estimate.loadings": "pd",
-        "reported.errors.loadings": "pd",
-        "contenders[].support": "p*",
-        "grid": "g",
-        "marginals.answers": "p",
-        "nonlinear.model.support": "pd",
-    },
-    "DependenceMatrix": {"values": "pp", "names": "p", "pairwise_n": "pp"},
-    "Diagnosis": {"fit.support": "pd", "implied.values": "pp", "intervals.factors": "d2"},
-    "FactorEstimate": {"loadings": "pd", "factor_correlations": "dd", "uniquenesses": "p"},
-    "LatentCorrelations": {"R": "pp"},
-    "MarginIntervals": {"whole": "2", "factors": "d2", "cores": "d2"},
-    "Marginals": {"answers": "p", "scores": "p", "thresholds": "p"},
-    "NormalScores": {"answers": "k", "scores": "k"},
-    "Model": {"parameters": "r", "places": "r"},
-    "NetworkModel": {
-        "support": "pd",
-        "noise": "p",
-        "factor_correlations": "dd",
-        "weights": "l",
-        "biases": "l",
-    },
-    "NonlinearFit": {
-        "model.support": "pd",
-        "scale.mean": "p",
-        "factor_correlation_errors": "dd",
-        "grid": "g",
-        "values": "eg",
-        "lower": "eg",
-        "upper": "eg",
-    },
-    "Pattern": {"items": "k", "mean": "k", "S": "kk"},
-    "RecoveryCurve": {"rows": "m", "draws": "m", "recovered": "m"},
-    "ReportedModel": {"latent.R": "pp", "estimate.loadings": "pd", "errors.loadings": "pd"},
-    "ResponseModel": {
-        "support": "pd",
-        "coefficients": "e*",
-        "intercepts": "p",
-        "noise": "p",
-        "thresholds": "p*",
-        "n_thresholds": "p",
-        "factor_correlations": "dd",
-    },
-    "SEMEstimate": {
-        "theta": "q",
-        "covariance": "qq",
-        "Sigma": "pp",
-        "mu": "p",
-        "S": "pp",
-        "mean": "p",
-        "model.observed": "p",
-    },
-    "SampleRound": {"supports[]": "p*"},
-    "StandardErrors": {"loadings": "pd", "factor_correlations": "dd"},
-    "Stability": {
-        "fit.support": "pd",
-        "main.supports[]": "p*",
-        "smaller[].supports[]": "p*",
-    },
-    "SurveyDesign": {"loadings": "pd", "factor_correlations": "dd"},
-}
-_MOST_ANSWERS = 1_000  # of a rating
 _KINDS = {np.float64: "f", np.int64: "i", np.bool_: "b"}
 
 
@@ -348,13 +292,14 @@ def check_types(cls: Any, given: Mapping[str, Any]) -> None:
 def check_shapes(part: Any) -> None:
     """Refuse an object whose arrays and names are not as long as they must be together."""
     name = type(part).__name__
+    shapes, rules = _CHECKS[type(part)]
     sizes: dict[str, int] = {}
-    for path, wanted in SHAPES.get(name, {}).items():
+    for path, wanted in shapes.items():
         for value in _reached(part, path):
             shape = np.shape(value) if isinstance(value, np.ndarray) else (len(value),)
             if len(shape) != len(wanted) or not all(map(_agree(sizes), wanted, shape)):
                 raise ValueError(f"{name}.{path} has another shape")
-    for rule, holds in _RULES.get(name, {}).items():
+    for rule, holds in rules.items():
         if not holds(part):
             raise ValueError(f"{name}: {rule}")
 
@@ -411,96 +356,3 @@ def _entries_fit(value: Any, hints: tuple[Any, ...]) -> bool:
     if hints[-1] is Ellipsis or isinstance(value, list):
         return all(_fits(one, hints[0]) for one in value)
     return len(value) == len(hints) and all(map(_fits, value, hints))
-
-
-def _correlations(values: Any) -> bool:
-    return bool(np.isfinite(values).all() and (np.abs(values) <= 1 + 1e-6).all())
-
-
-def _places_exist(model: Any) -> bool:
-    """Whether every parameter sits inside its matrix, and free ones are numbered from 1."""
-    p, e = len(model.observed), len(model.eta)
-    sizes = {"lambda": (p, e), "theta": (p, p), "psi": (e, e), "beta": (e, e)}
-    sizes |= {"nu": (p, 1), "alpha": (e, 1), "tau": (p, _MOST_ANSWERS)}
-    inside = all(
-        matrix in sizes and 0 <= row < sizes[matrix][0] and 0 <= column < sizes[matrix][1]
-        for matrix, row, column in model.places
-    )
-    free = {parameter.free for parameter in model.parameters} - {0}
-    return inside and free == set(range(1, len(free) + 1))
-
-
-def _scored(margins: Any) -> bool:
-    """Whether every answer has its normal score, and thresholds lie between answers."""
-    lengths = [list(map(len, part)) for part in (margins.answers, margins.scores)]
-    between = zip(margins.thresholds, lengths[0], strict=True)
-    return lengths[0] == lengths[1] and all(len(t) in (0, n - 1) for t, n in between)
-
-
-def _curved(model: Any) -> bool:
-    """Whether there is a curve for every edge, and no item has more thresholds than are there.
-
-    Kernels trust both: they would read beyond the arrays.
-    """
-    counts = model.n_thresholds
-    within = bool(((counts >= 0) & (counts <= model.thresholds.shape[1])).all())
-    return within and model.coefficients.shape == (int(model.support.sum()), model.n_coefficients)
-
-
-def _layered(model: Any) -> bool:
-    """Whether every layer of a network takes what the one before gives."""
-    p, d = model.support.shape
-    widths = [d, *(bias.shape[0] for bias in model.biases if bias.ndim == 1)]
-    shapes = [weight.shape for weight in model.weights]
-    return shapes == list(pairwise(widths)) and widths[-1] == p
-
-
-def _patterns_exist(sample: Any) -> bool:
-    return all(
-        len(one.items) == 0 or (one.items.min() >= 0 and one.items.max() < sample.n_items)
-        for one in sample.patterns
-    )
-
-
-def _loaded(design: Any) -> bool:
-    finite = all(np.isfinite(part).all() for part in (design.loadings, design.factor_correlations))
-    return finite and bool((design.loadings != 0).any(axis=0).all())
-
-
-def _pairs_exist(stability: Any) -> bool:
-    p = len(stability.fit.support)
-    return all(0 <= pair.first < p and 0 <= pair.second < p for pair in stability.disagreements)
-
-
-_RULES: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "DTFit": {
-        "a structure was chosen": lambda fit: len(fit.contenders) > 0,
-        "factors have names": lambda fit: (
-            not fit.given_names or len(set(fit.given_names)) == fit.support.shape[1]
-        ),
-        "factors have items": lambda fit: bool(fit.support.any(axis=0).all()),
-        "rows were counted": lambda fit: fit.n_obs > 0 and fit.n_typical > 0,
-    },
-    "DependenceMatrix": {
-        "names are distinct": lambda matrix: len(set(matrix.names)) == len(matrix.names),
-        "values are in [-1, 1]": lambda matrix: _correlations(matrix.values),
-    },
-    "LatentCorrelations": {"values are in [-1, 1]": lambda latent: _correlations(latent.R)},
-    "Marginals": {"answers have scores": _scored},
-    "Model": {"parameters have places": _places_exist},
-    "NetworkModel": {"layers fit together": _layered},
-    "NonlinearFit": {
-        "every edge has a curve": lambda fit: len(fit.values) == int(fit.model.support.sum())
-    },
-    "ResponseModel": {"every edge has a curve": _curved},
-    "SEMEstimate": {
-        "items were observed": lambda one: (
-            one.sample is None or one.sample.n_items == len(one.model.observed)
-        ),
-        "parameters have values": lambda one: one.model.n_free == len(one.theta),
-        "rows were counted": lambda one: one.n_obs > 0,
-    },
-    "Sample": {"patterns are of the items": _patterns_exist},
-    "Stability": {"pairs are of the items": _pairs_exist},
-    "SurveyDesign": {"factors have items": _loaded},
-}

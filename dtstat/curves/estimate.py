@@ -25,6 +25,7 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError, silenced
 from dtstat.core.parallel import Progress
+from dtstat.core.saved import register
 from dtstat.curves import bspline
 from dtstat.curves.likelihood import LogLikelihood, log_likelihood
 from dtstat.curves.network_model import NetworkModel
@@ -55,6 +56,7 @@ class Method:
         return self.estimator not in NETWORKS
 
 
+@register()
 @dataclass(frozen=True, eq=False)
 class NonlinearEstimate:
     """A fitted nonlinear model.

@@ -42,7 +42,7 @@ from dtstat.curves.likelihood import LogLikelihood, posterior_moments
 from dtstat.curves.network_model import NetworkModel
 from dtstat.curves.posterior import posterior_draws
 from dtstat.curves.response_model import Edges, ResponseModel
-from dtstat.curves.scales import AnswerScale, NormalScores
+from dtstat.curves.scales import AnswerScale
 from dtstat.curves.uncertainty import phi_uncertainty, spline_uncertainty
 
 if TYPE_CHECKING:
@@ -56,11 +56,19 @@ CURVE_COLUMNS = ["item", "factor", "z", "value", "lower", "upper"]
 LOADING_COLUMNS = ["item", "factor", "loading", "slope", "r2_map", "r2_line", "nonlinearity"]
 _BAND = 1.959963984540054  # 95 %
 
-for _part in (AnswerScale, NetworkModel, NormalScores, ResponseModel):
-    register(_part)
 
-
-@register
+@register(
+    shapes={
+        "model.support": "pd",
+        "scale.mean": "p",
+        "factor_correlation_errors": "dd",
+        "grid": "g",
+        "values": "eg",
+        "lower": "eg",
+        "upper": "eg",
+    },
+    rules={"every edge has a curve": lambda fit: len(fit.values) == int(fit.model.support.sum())},
+)
 @dataclass(frozen=True, eq=False)
 class NonlinearFit:
     """Curves of the chosen structure.

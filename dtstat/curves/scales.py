@@ -39,6 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.saved import register
 from dtstat.curves import bspline
 from dtstat.factors.copula import FactorEstimate
 from dtstat.factors.scores import factor_scores
@@ -46,6 +47,7 @@ from dtstat.factors.scores import factor_scores
 _NODES = 21  # of Gauss–Hermite quadrature
 
 
+@register(shapes={"mean": "p", "sd": "p", "levels": "p", "normal": "p"})
 @dataclass(frozen=True, eq=False)
 class AnswerScale:
     """How p items are measured.
@@ -217,6 +219,7 @@ _FAR = 30.0  # scores beyond the last answer: what lies farther is not a number 
 _SLOPES = (1e-280, 1e280)  # so that logarithms and products stay numbers
 
 
+@register(shapes={"answers": "k", "scores": "k"})
 @dataclass(frozen=True, eq=False)
 class NormalScores:
     """The map of one item.

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.core.arrays import FloatArray
+from dtstat.core.saved import register
 from dtstat.dependence.spearman import average_ranks
 
 _ORDER = 3
@@ -25,6 +26,7 @@ _CHANCE, _PAIRS = 30.0, 500
 _MOST_ITEMS = 300
 
 
+@register()
 @dataclass(frozen=True)
 class HiddenPair:
     """A pair of items that depend by more than ranks show.

@@ -12,11 +12,19 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import DataWarning, InputError, nearest, warn
+from dtstat.core.saved import register
 from dtstat.data.checks import check_writable_names
 
 _ROUNDING = 1e-6  # asymmetry, and excess over 1, that printed or computed matrices may have
 
 
+@register(
+    shapes={"values": "pp", "names": "p", "pairwise_n": "pp"},
+    rules={
+        "names are distinct": lambda matrix: len(set(matrix.names)) == len(matrix.names),
+        "values are in [-1, 1]": lambda matrix: within_unit(matrix.values),
+    },
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class DependenceMatrix:
     """Pairwise dependence of p items. Need not be positive definite; it is never inverted.
@@ -142,6 +150,11 @@ class DependenceMatrix:
             least = self.pairwise_n[np.triu_indices(self.n_items, 1)].min()
             text += f" (at least {least} a pair)"
         return text
+
+
+def within_unit(values: FloatArray) -> bool:
+    """Whether all values are in [-1, 1], up to rounding."""
+    return bool(np.isfinite(values).all() and (np.abs(values) <= 1 + _ROUNDING).all())
 
 
 def check_pairs(bad: npt.NDArray[np.bool_], names: Sequence[str], problem: str) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
-from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.core.saved import register
+from dtstat.dependence.matrix import DependenceMatrix, within_unit
 from dtstat.dependence.measures import BRIDGES
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, FactorLikelihood, maximise
 
@@ -17,6 +18,7 @@ _NEGATIVE = -1e-8  # an eigenvalue below is negative by more than rounding
 _LEAST_EIGENVALUE = 1e-6  # what it is raised to
 
 
+@register(shapes={"R": "pp"}, rules={"values are in [-1, 1]": lambda latent: within_unit(latent.R)})
 @dataclass(frozen=True, eq=False)
 class LatentCorrelations:
     """Correlations of the normal variables behind p items.
@@ -123,6 +125,7 @@ def nearest_correlation(R: FloatArray) -> FloatArray:
     return positive
 
 
+@register(shapes={"loadings": "pd", "factor_correlations": "dd", "uniquenesses": "p"})
 @dataclass(frozen=True, eq=False)
 class FactorEstimate:
     """A fitted factor model with d factors of p items.

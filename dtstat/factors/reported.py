@@ -19,6 +19,7 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.fit_indices import p_value, rmsea_measures
+from dtstat.core.saved import register
 from dtstat.data.items import ItemData
 from dtstat.data.kinds import ItemKind
 from dtstat.dependence.influence import Influence, latent_influence, most_rows
@@ -47,6 +48,7 @@ _DRAWN_ROWS, _SEED = 5000, 0
 _PERFECT = 0.999  # a correlation beyond has no standard error
 
 
+@register(shapes={"latent.R": "pp", "estimate.loadings": "pd", "errors.loadings": "pd"})
 @dataclass(frozen=True, eq=False)
 class ReportedModel:
     """A fitted structure with what is known of its errors.

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.saved import register
 from dtstat.factors.copula import FactorEstimate
 
 
@@ -106,6 +107,17 @@ _LEAST_SD = 1e-6  # of the variable behind an answer; 0 would be a Heywood case
 _MOST_KNOTS = 257  # distinct answers kept of an item; more would store the data
 
 
+def _are_scored(margins: Marginals) -> bool:
+    """Whether every answer has its normal score, and thresholds lie between answers."""
+    lengths = [list(map(len, part)) for part in (margins.answers, margins.scores)]
+    between = zip(margins.thresholds, lengths[0], strict=True)
+    return lengths[0] == lengths[1] and all(len(t) in (0, n - 1) for t, n in between)
+
+
+@register(
+    shapes={"answers": "p", "scores": "p", "thresholds": "p"},
+    rules={"answers have scores": _are_scored},
+)
 @dataclass(frozen=True, eq=False)
 class Marginals:
     """Answers of p items and the normal variables behind them.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.saved import register
@@ -11,13 +10,12 @@ from dtstat.curves.result import NonlinearFit
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.factors.copula import FactorEstimate, LatentCorrelations
 from dtstat.factors.reported import ReportedModel
-from dtstat.factors.robust import RobustTest, StandardErrors
 from dtstat.factors.scores import Marginals
 from dtstat.fit.request import FitCall
 from dtstat.search.choose import Contender
 
 
-@register
+@register()
 @dataclass(frozen=True)
 class SampleFacts:
     """What the data were.
@@ -37,14 +35,6 @@ class SampleFacts:
     n_complete: int
     kinds: dict[str, int]
     n_tied: int | None = None
-
-
-_PARTS: tuple[type[Any], ...] = (
-    *(Contender, FactorEstimate, LatentCorrelations, Marginals, DependenceMatrix),
-    *(ReportedModel, RobustTest, StandardErrors),
-)
-for _part in _PARTS:
-    register(_part)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

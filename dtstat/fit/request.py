@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
 
 
-@register
+@register()
 @dataclass(frozen=True)
 class FitCall:
     """What was asked for; the arguments of :func:`dtstat.fit`, and the version that answered."""

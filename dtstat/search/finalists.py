@@ -75,6 +75,7 @@ class Curves:
         return np.random.default_rng([self.seed, run] if run else self.seed)
 
 
+@register()
 @dataclass(frozen=True, eq=False)
 class Finalist(Scored):
     """A structure with fitted curves.
@@ -342,10 +343,6 @@ def _place(proposal: Proposal, among: Sequence[Proposal]) -> int:
 def _in_order(done: Outcomes[U], count: int, progress: Progress, label: str) -> list[U]:
     found = dict(track(done, progress, label, count))
     return [found[k] for k in range(count)]
-
-
-for _part in (LogLikelihood, NonlinearEstimate, Proposal, Finalist):
-    register(_part)
 
 
 def saved_finalists(ledger: Ledger) -> Saved[Tried]:

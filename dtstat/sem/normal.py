@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from dtstat.core.arrays import FloatArray
+from dtstat.core.saved import register
 from dtstat.sem.matrices import Layout, covariance_gradient, covariance_information, inverse
 from dtstat.sem.model import Model, Parameter, Place
 from dtstat.sem.rows import (
@@ -30,6 +31,14 @@ from dtstat.sem.rows import (
 LOG_2PI = float(np.log(2 * np.pi))
 
 
+def _patterns_exist(sample: Sample) -> bool:
+    return all(
+        len(one.items) == 0 or (one.items.min() >= 0 and one.items.max() < sample.n_items)
+        for one in sample.patterns
+    )
+
+
+@register(rules={"patterns are of the items": _patterns_exist})
 @dataclass(frozen=True)
 class Sample:
     """Sufficient statistics of the data, one pattern if they are complete."""

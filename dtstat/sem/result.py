@@ -12,7 +12,6 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.canvas import draw
 from dtstat.core.errors import InputError
-from dtstat.core.fit_indices import Test
 from dtstat.core.loading_table import FactorTable, factor_table
 from dtstat.core.saved import register, save
 from dtstat.core.tables import Summary
@@ -21,9 +20,6 @@ from dtstat.sem import frames
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.fit_measures import fit_measures
 from dtstat.sem.frames import CFA_KINDS
-from dtstat.sem.model import Model, Parameter
-from dtstat.sem.normal import Sample
-from dtstat.sem.rows import Pattern
 from dtstat.sem.scores import factor_scores, reliability, score_reliability
 from dtstat.sem.solution import modification_indices
 from dtstat.sem.summary import headline, headline_text, model_summary, test_name
@@ -32,11 +28,8 @@ from dtstat.structure.structure import Structure
 _CUTOFF = "Loadings of smaller absolute value are left blank; 0 shows all."
 _METHODS = {"regression": "regression", "bartlett": "Bartlett"}
 
-for _part in (SEMEstimate, Test, Model, Parameter, Sample, Pattern):
-    register(_part)
 
-
-@register
+@register()
 @dataclass(frozen=True)
 class SEMCall:
     """What was asked for: everything needed to fit the same model to the same data again.
@@ -65,7 +58,7 @@ class SEMCall:
     mean_structure: bool
 
 
-@register
+@register(shapes={"estimate.theta": "q"})
 @dataclass(frozen=True, eq=False, repr=False)
 class CFAFit:
     """A fitted confirmatory factor or structural equation model.

@@ -22,6 +22,7 @@ import pandas as pd
 
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import EstimationError, InputError
+from dtstat.core.saved import register
 from dtstat.data.items import ItemData
 from dtstat.data.screening import find_combinations
 from dtstat.sem.matrices import Implied, NotPositiveDefiniteError, inverse
@@ -129,6 +130,7 @@ def _clearly_regular(R: FloatArray) -> bool:
 _CHUNK = 2**16  # numbers held at a time for the products of a batch's parameters: a cache's worth
 
 
+@register(shapes={"items": "k", "mean": "k", "S": "kk"})
 @dataclass(frozen=True)
 class Pattern:
     """Rows that observe the same items.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
 
 
-@register
+@register(shapes={"whole": "2", "factors": "d2", "cores": "d2"})
 @dataclass(frozen=True, eq=False)
 class MarginIntervals:
     """Intervals of margins that allow for every pair being the one that decides, 95 %.
@@ -63,7 +63,7 @@ class MarginIntervals:
     n_failed: int = 0
 
 
-@register
+@register(shapes={"fit.support": "pd", "implied.values": "pp", "intervals.factors": "d2"})
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
     """How far a fit can be trusted.

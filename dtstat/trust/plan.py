@@ -26,9 +26,6 @@ from dtstat.trust.plots import draw_plan
 from dtstat.trust.recovery import RecoveryCurve
 from dtstat.trust.survey import CriticalPairs, SurveyDesign, global_pairs, local_error, local_pairs
 
-register(RecoveryCurve)
-register(SurveyDesign)
-
 TARGETS = {
     "graph": "one threshold separates all pairs",
     "factors": "every factor is seen at its own threshold",
@@ -37,7 +34,7 @@ TARGETS = {
 _CURVE_POINTS = 60
 
 
-@register
+@register()
 @dataclass(frozen=True, eq=False, repr=False)
 class SurveyPlan:
     """Rows a survey needs for its structure to be found.

@@ -16,6 +16,7 @@ import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.parallel import Jobs, Progress, run, track
+from dtstat.core.saved import register
 
 Recovers = Callable[[int, np.random.Generator], bool]
 
@@ -33,6 +34,7 @@ _FEWEST_ROWS = 10
 _LARGEST_LOG = 600.0
 
 
+@register(shapes={"rows": "m", "draws": "m", "recovered": "m"})
 @dataclass(frozen=True, eq=False)
 class RecoveryCurve:
     """What simulation says about the rows a survey needs.

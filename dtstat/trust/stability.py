@@ -28,10 +28,8 @@ from dtstat.trust.resampling import Agreement, agreement
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
 
-register(HiddenPair)
 
-
-@register
+@register(shapes={"supports[]": "p*"})
 @dataclass(frozen=True, eq=False)
 class SampleRound:
     """Structures found in resamples of one size.
@@ -57,7 +55,15 @@ class SampleRound:
         return len(self.supports)
 
 
-@register
+def _pairs_exist(stability: Stability) -> bool:
+    p = len(stability.fit.support)
+    return all(0 <= pair.first < p and 0 <= pair.second < p for pair in stability.disagreements)
+
+
+@register(
+    shapes={"fit.support": "pd", "main.supports[]": "p*", "smaller[].supports[]": "p*"},
+    rules={"pairs are of the items": _pairs_exist},
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
     """How stable a structure is under resampling of the whole procedure.

@@ -43,6 +43,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError
+from dtstat.core.saved import register
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
@@ -57,6 +58,15 @@ _ROWS_QUADRATIC = 4_000  # the same for measures whose cost grows with the squar
 _HALF_SCALE = 2.0  # answers are cut at even steps between so many standard deviations
 
 
+def _factors_have_items(design: SurveyDesign) -> bool:
+    finite = all(np.isfinite(part).all() for part in (design.loadings, design.factor_correlations))
+    return finite and bool((design.loadings != 0).any(axis=0).all())
+
+
+@register(
+    shapes={"loadings": "pd", "factor_correlations": "dd"},
+    rules={"factors have items": _factors_have_items},
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class SurveyDesign:
     """Items, factors and how strongly they are tied; made by :func:`survey_design`.
