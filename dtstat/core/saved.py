@@ -3,15 +3,11 @@
     metadata.json   {"format": "dtstat result", "format_version": 1, "result": ...}
     a0.npy, ...     the arrays that the JSON text refers to
 
-A class takes part after ``register(class)``; it must be a dataclass whose constructor takes its
-fields by name. Nothing else can be built from a file, so that a foreign one can do no harm: what
-an archive may unpack to is limited (:mod:`dtstat.core.files`), and fields are checked before
-an object is made of them (:mod:`dtstat.core.saved`).
-
-Whether what a file holds can be a result: types of the fields, and shapes that go together.
-
-A result that passes can be asked anything; what does not pass is refused when it is loaded, not
-when one of its methods stumbles over it.
+A file may come from anywhere. Only classes decorated with :func:`register` can be built from one;
+what an archive may unpack to is limited (:mod:`dtstat.core.files`); fields are checked for their
+declared types before an object is made of them, and objects for shapes that go together and for
+rules of their own. A result that passes can be asked anything; what does not pass is refused when
+it is loaded, not when one of its methods stumbles over it.
 """
 
 from __future__ import annotations
@@ -24,7 +20,6 @@ import stat
 import types
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -34,22 +29,17 @@ from numpy.typing import NDArray
 
 from dtstat.core import checks, files
 from dtstat.core.errors import InputError, shown
-from dtstat.core.files import (
-    METADATA,
-    ReadArray,
-    TooLargeError,
-    check_size,
-    read_archive,
-    write_archive,
-)
+from dtstat.core.files import METADATA, FileKind, ReadArray, TooLargeError
 
 FORMAT = "dtstat result"
 FORMAT_VERSION = 1
+SAVED = FileKind("a saved result", (".dtstat", ".zip"), "For a table use tidy().to_csv(path).")
 
 Rule = Callable[[Any], bool]
 
 _CLASSES: dict[str, type[Any]] = {}
 _CHECKS: dict[type[Any], tuple[Mapping[str, str], Mapping[str, Rule]]] = {}
+_KINDS = {np.float64: "f", np.int64: "i", np.bool_: "b"}  # of arrays, by type of number
 _Class = TypeVar("_Class", bound=type[Any])
 
 
@@ -87,12 +77,7 @@ def to_bytes(result: object, compressed: bool = True) -> bytes:
         "format_version": FORMAT_VERSION,
         "result": _encode(result, arrays),
     }
-    return write_archive(json.dumps(metadata, allow_nan=False), arrays, compressed)
-
-
-SAVED = files.FileKind(
-    "a saved result", (".dtstat", ".zip"), "For a table use tidy().to_csv(path)."
-)
+    return files.write_archive(json.dumps(metadata, allow_nan=False), arrays, compressed)
 
 
 def save(result: object, path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -150,12 +135,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         about = Path(path).stat()
         if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
             raise ValueError("it is no file but a device or a pipe, which may never end")
-        check_size(about.st_size)
+        files.check_size(about.st_size)
         content = Path(path).read_bytes()
     except TooLargeError as error:
         raise _too_large(name, error) from None
     except (OSError, ValueError) as error:
-        raise InputError(f"Cannot read {shown(name)}: {_reason(error)}.", "path") from None
+        why = (isinstance(error, OSError) and error.strerror) or error
+        raise InputError(f"Cannot read {shown(name)}: {why}.", "path") from None
     return from_bytes(content, name)
 
 
@@ -186,10 +172,6 @@ def from_bytes(content: bytes, name: str) -> Any:
     return result
 
 
-def _reason(error: OSError | ValueError) -> str:
-    return str(error.strerror or error) if isinstance(error, OSError) else str(error)
-
-
 def _too_large(name: str, error: TooLargeError) -> InputError:
     return InputError(
         f"{shown(name)} is too large to be a result: {error}. Do not open it unless it is yours.",
@@ -203,7 +185,7 @@ def _open(content: bytes, name: str) -> tuple[dict[str, Any], ReadArray]:
         f"{shown(name)} was not saved by dtstat. Give a file written by a result's save().", "path"
     )
     try:
-        metadata, unpack = read_archive(content)
+        metadata, unpack = files.read_archive(content)
     except TooLargeError as error:
         raise _too_large(name, error) from None
     except Exception:  # of zipfile, zlib or json: each has several for a damaged file
@@ -236,18 +218,12 @@ def _encode(value: object, arrays: list[NDArray[Any]]) -> Any:
         return [_encode(entry, arrays) for entry in value]
     if isinstance(value, dict):
         return {"$dict": [[_encode(k, arrays), _encode(v, arrays)] for k, v in value.items()]}
-    return _encode_object(value, arrays)
-
-
-def _encode_object(value: object, arrays: list[NDArray[Any]]) -> dict[str, Any]:
     name = type(value).__name__
     if _CLASSES.get(name) is not type(value):
         raise TypeError(f"{name} is not registered to be saved")
     fields = dataclasses.fields(value)  # type: ignore[arg-type]
-    return {
-        "$class": name,
-        "fields": {f.name: _encode(getattr(value, f.name), arrays) for f in fields},
-    }
+    encoded = {f.name: _encode(getattr(value, f.name), arrays) for f in fields}
+    return {"$class": name, "fields": encoded}
 
 
 def _decode(value: Any, read: ReadArray) -> Any:
@@ -258,10 +234,10 @@ def _decode(value: Any, read: ReadArray) -> Any:
     if "$class" in value:
         cls = _CLASSES[value["$class"]]
         given = {name: _decode(entry, read) for name, entry in value["fields"].items()}
-        check_types(cls, given)
-        made = cls(**given)
-        check_shapes(made)
-        return made
+        _check_types(cls, given)
+        result = cls(**given)
+        _check_shapes(result)
+        return result
     ((mark, inner),) = value.items()
     if mark == "$array":
         return read(inner)
@@ -275,13 +251,10 @@ def _decode(value: Any, read: ReadArray) -> Any:
     raise ValueError(f"unknown mark {mark}")
 
 
-_KINDS = {np.float64: "f", np.int64: "i", np.bool_: "b"}
-
-
-def check_types(cls: Any, given: Mapping[str, Any]) -> None:
+def _check_types(cls: Any, given: Mapping[str, Any]) -> None:
     """Refuse fields of a class whose values are not of their declared types."""
     hints = _hints(cls)
-    known = {field.name for field in fields(cls)}
+    known = {field.name for field in dataclasses.fields(cls)}
     for name, value in given.items():
         if name not in known:
             raise ValueError(f"{cls.__name__} has no field of one of the names")
@@ -289,32 +262,29 @@ def check_types(cls: Any, given: Mapping[str, Any]) -> None:
             raise ValueError(f"{cls.__name__}.{name} is of another type")
 
 
-def check_shapes(part: Any) -> None:
+def _check_shapes(part: Any) -> None:
     """Refuse an object whose arrays and names are not as long as they must be together."""
     name = type(part).__name__
     shapes, rules = _CHECKS[type(part)]
     sizes: dict[str, int] = {}
-    for path, wanted in shapes.items():
-        for value in _reached(part, path):
+
+    def agrees(letter: str, size: int) -> bool:
+        if letter == "*":
+            return True
+        return size == (int(letter) if letter.isdigit() else sizes.setdefault(letter, size))
+
+    for path, letters in shapes.items():
+        for value in _follow(part, path):
             shape = np.shape(value) if isinstance(value, np.ndarray) else (len(value),)
-            if len(shape) != len(wanted) or not all(map(_agree(sizes), wanted, shape)):
+            if len(shape) != len(letters) or not all(map(agrees, letters, shape)):
                 raise ValueError(f"{name}.{path} has another shape")
     for rule, holds in rules.items():
         if not holds(part):
             raise ValueError(f"{name}: {rule}")
 
 
-def _agree(sizes: dict[str, int]) -> Callable[[str, int], bool]:
-    def agree(letter: str, size: int) -> bool:
-        if letter == "*":
-            return True
-        return size == (int(letter) if letter.isdigit() else sizes.setdefault(letter, size))
-
-    return agree
-
-
-def _reached(part: Any, path: str) -> Iterator[Any]:
-    """Values at the end of a path; those that are None are left out."""
+def _follow(part: Any, path: str) -> Iterator[Any]:
+    """Yield the values at the end of a path of fields; those that are None are left out."""
     if part is None:
         return
     if not path:
@@ -323,7 +293,7 @@ def _reached(part: Any, path: str) -> Iterator[Any]:
     step, _, rest = path.partition(".")
     value = getattr(part, step.removesuffix("[]"))
     for one in (value or ()) if step.endswith("[]") else (value,):
-        yield from _reached(one, rest)
+        yield from _follow(one, rest)
 
 
 @cache

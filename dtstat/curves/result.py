@@ -383,7 +383,7 @@ def curve_panels(
     """
     longest = max(len(_title(item, own, canvas.LONGEST_NAME)) for item, own in panels.items())
     columns = 4 if longest <= _LETTERS[4] else 3
-    figure, axes = canvas.tiled(ax, len(panels), columns, _ROW)
+    figure, axes = canvas.tile_panels(ax, len(panels), columns, _ROW)
     factors = list(dict.fromkeys(factor for own in panels.values() for factor in own))
     by_edge = dict(list(curves.groupby(["item", "factor"], sort=False)))
     banded = bool(curves["lower"].notna().any())
@@ -391,7 +391,7 @@ def curve_panels(
         for place, factor in enumerate(own):
             colour = canvas.CYCLE[factors.index(factor) % len(canvas.CYCLE)]
             _curve(panel, by_edge[item, factor], colour, _STYLES[place % len(_STYLES)])
-        canvas.bare(panel)
+        canvas.strip_frame(panel)
         panel.set_title(_title(item, own, _LETTERS[columns]), fontsize=canvas.SMALL, loc="left")
         panel.set_xticks([-2, 0, 2])
         panel.locator_params(axis="y", nbins=3)
@@ -415,6 +415,6 @@ def _curve(ax: Axes, curve: pd.DataFrame, colour: str, line: str) -> None:
 
 def _title(item: str, factors: list[str], most: int) -> str:
     """Name the item and its first factors, the item shortened to fit into so many letters."""
-    named = ", ".join(canvas.short(factor, 8) for factor in factors[:2])
+    named = ", ".join(canvas.shorten(factor, 8) for factor in factors[:2])
     named += ", …" if len(factors) > 2 else ""
-    return f"{canvas.short(item, max(most - len(named) - 3, 5))} ({named})"
+    return f"{canvas.shorten(item, max(most - len(named) - 3, 5))} ({named})"

@@ -12,9 +12,9 @@ import pandas as pd
 
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
-from dtstat.core.canvas import Drawer, draw
+from dtstat.core.canvas import DrawFunction, draw
 from dtstat.core.errors import DataWarning, EstimationError, warn
-from dtstat.core.pictures import (
+from dtstat.core.plots import (
     draw_diagram,
     draw_loadings,
 )
@@ -394,4 +394,4 @@ def draw_efa_loadings(model: EFAFit, ax: Any, cutoff: float = 0.3) -> Any:
     return draw_loadings(model, ax, cutoff)
 
 
-EFA_KINDS: dict[str, Drawer] = {"loadings": draw_efa_loadings, "diagram": draw_efa_diagram}
+EFA_KINDS: dict[str, DrawFunction] = {"loadings": draw_efa_loadings, "diagram": draw_efa_diagram}

@@ -7,7 +7,7 @@ from typing import Literal
 
 from dtstat.core import checks
 from dtstat.core.about import __version__
-from dtstat.core.checkpoints import CheckpointFile, begun_seed
+from dtstat.core.checkpoints import CheckpointFile, checkpoint_seed
 from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import InputError, nearest
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
@@ -204,7 +204,9 @@ def fit(
         version=__version__,
         finalists=checks.integer("finalists", finalists, 1, "The best three are the default."),
     )
-    call = _complete(with_preset(call, preset), begun_seed(checkpoint) if seed is None else seed)
+    call = _complete(
+        with_preset(call, preset), checkpoint_seed(checkpoint) if seed is None else seed
+    )
     _check_checkpoint(checkpoint, call)
     grid = check_thresholds(thresholds if preset is None else int(call.thresholds))
     if grid is not None and call.search != "threshold":

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
-from dtstat.core.checkpoints import Saved, digest, open_checkpoint
+from dtstat.core.checkpoints import Resumable, digest, open_checkpoint
 from dtstat.core.errors import EstimationWarning, InputError, silenced, warn
 from dtstat.curves import bspline
 from dtstat.curves.estimate import NETWORKS, Method, effective_rows, rank_correlations
@@ -166,7 +166,7 @@ def _curves(call: FitCall, work: Work) -> Curves:
     )
 
 
-def _saved(items: ItemData, call: FitCall, work: Work) -> Saved[Tried] | None:
+def _saved(items: ItemData, call: FitCall, work: Work) -> Resumable[Tried] | None:
     """Open the file that keeps the structures fitted, if there is one."""
     header = {
         "work": "fit",

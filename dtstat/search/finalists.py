@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
-from dtstat.core.checkpoints import Ledger, Saved, digest
+from dtstat.core.checkpoints import Ledger, Resumable, digest
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced
 from dtstat.core.parallel import Jobs, Outcomes, Progress, run, track
 from dtstat.core.saved import from_bytes, register, to_bytes
@@ -60,7 +60,7 @@ class Curves:
     draws: int
     seed: int
     n_jobs: Jobs = None
-    saved: Saved[Tried] | None = None
+    saved: Resumable[Tried] | None = None
 
     @property
     def runs(self) -> int:
@@ -345,9 +345,9 @@ def _in_order(done: Outcomes[U], count: int, progress: Progress, label: str) -> 
     return [found[k] for k in range(count)]
 
 
-def saved_finalists(ledger: Ledger) -> Saved[Tried]:
+def saved_finalists(ledger: Ledger) -> Resumable[Tried]:
     """Return what keeps structures fitted with curves, and why others could not be."""
-    return Saved(ledger, "structure", _encode, _decode)
+    return Resumable(ledger, "structure", _encode, _decode)
 
 
 def _encode(tried: Tried) -> Any:

@@ -8,12 +8,12 @@ import numpy as np
 
 from dtstat.core.arrays import FloatArray
 from dtstat.core.fit_indices import (
-    _cfi,
     _ratio,
-    _tli,
+    comparative_fit,
     incremental_indices,
     p_value,
     rmsea_measures,
+    tucker_lewis,
 )
 from dtstat.sem.estimate import SEMEstimate, covariate_positions
 from dtstat.sem.normal import complete_sample, pairwise_moments, squared_length
@@ -72,8 +72,8 @@ def _tests(estimate: SEMEstimate) -> dict[str, float]:
 def _scaled_incremental(estimate: SEMEstimate) -> dict[str, float]:
     test, base = estimate.test, estimate.baseline
     return {
-        "cfi.scaled": _cfi(test.scaled - test.df, base.scaled - base.df),
-        "tli.scaled": _tli(test.scaled, test.df, base.scaled, base.df),
+        "cfi.scaled": comparative_fit(test.scaled - test.df, base.scaled - base.df),
+        "tli.scaled": tucker_lewis(test.scaled, test.df, base.scaled, base.df),
     }
 
 
@@ -84,7 +84,7 @@ def _robust_incremental(estimate: SEMEstimate) -> dict[str, float]:
     excess = test.chisq - test.scaling * test.df
     base_excess = base.chisq - base.scaling * base.df
     tli = 1 - _ratio(excess * base.df, base_excess * test.df) if test.df else 1.0
-    return {"cfi.robust": _cfi(excess, base_excess), "tli.robust": tli}
+    return {"cfi.robust": comparative_fit(excess, base_excess), "tli.robust": tli}
 
 
 def _likelihood(estimate: SEMEstimate) -> dict[str, float]:

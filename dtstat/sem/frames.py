@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core.arrays import FloatArray
-from dtstat.core.canvas import Drawer
+from dtstat.core.canvas import DrawFunction
 from dtstat.core.loading_table import table_order
-from dtstat.core.pictures import (
+from dtstat.core.plots import (
     draw_diagram,
     draw_loadings,
     residual_map,
@@ -180,7 +180,7 @@ def draw_residuals(model: CFAFit, ax: Any) -> Any:
     return residual_map(residuals.loc[by_factor, by_factor], support, ax)
 
 
-CFA_KINDS: dict[str, Drawer] = {
+CFA_KINDS: dict[str, DrawFunction] = {
     "diagram": draw_diagram,
     "loadings": draw_loadings,
     "residuals": draw_residuals,

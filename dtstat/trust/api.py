@@ -15,7 +15,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.about import __version__
 from dtstat.core.arrays import BoolArray
-from dtstat.core.checkpoints import CheckpointFile, begun_seed, digest, open_checkpoint
+from dtstat.core.checkpoints import CheckpointFile, checkpoint_seed, digest, open_checkpoint
 from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, warn
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
@@ -119,7 +119,7 @@ def diagnose(
             "n_boot", _N_BOOT if n_boot is None else n_boot, 2, "200 is usually enough."
         )
         rows, jobs = _rows_of(fit, data), check_jobs(n_jobs)
-        number = seed_number(begun_seed(checkpoint) if seed is None else seed)
+        number = seed_number(checkpoint_seed(checkpoint) if seed is None else seed)
         header = {
             "work": "diagnose",
             "data": rows.items.digest(),
@@ -213,7 +213,7 @@ def stability(
     if scheme == "subsample" and part == 1.0:
         raise checks.refusal("share", "below 1 for subsamples", share, "Half is usual.")
     jobs = check_jobs(n_jobs)
-    number = seed_number(begun_seed(checkpoint) if seed is None else seed)
+    number = seed_number(checkpoint_seed(checkpoint) if seed is None else seed)
     items = _answers(data)
     reference = _reference(items, fit, options, number)
     measure = options.get("measure", reference.call.measure) if fit is None else fit.call.measure

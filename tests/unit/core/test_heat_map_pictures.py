@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dtstat.core import canvas
-from dtstat.core import pictures as heat_maps
+from dtstat.core import plots as heat_maps
 
 pytestmark = pytest.mark.usefixtures("drawing")
 NAMES = ["a", "b", "c", "d", "e"]

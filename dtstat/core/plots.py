@@ -71,7 +71,7 @@ def dependence_map(
         _box(ax, members)
     bar = _colour_bar(ax, mesh, label)
     _mark_intervals(bar, intervals)
-    canvas.titled(ax, "Dependence of items" + (", factors boxed" if support.size else ""))
+    canvas.set_titles(ax, "Dependence of items" + (", factors boxed" if support.size else ""))
     return ax
 
 
@@ -91,7 +91,7 @@ def residual_map(residuals: pd.DataFrame, support: BoolArray, ax: Axes | None = 
     _signs(ax, mesh, values)
     _colour_bar(ax, mesh, "residual", "right")
     title = "Residual correlations (observed less implied)"
-    canvas.titled(ax, title, _largest(residuals))
+    canvas.set_titles(ax, title, _largest(residuals))
     return ax
 
 
@@ -119,10 +119,10 @@ def loading_map(
     limit = max(1.0, float(np.abs(values).max(initial=0.0)))
     ax = _table_axes(ax, loadings)
     mesh = _mesh(ax, np.where(values == 0, np.nan, values), _DIVERGING, -limit, limit)
-    names = [canvas.short(n) + m for n, m in zip(loadings.index, marks, strict=True)]
+    names = [canvas.shorten(n) + m for n, m in zip(loadings.index, marks, strict=True)]
     _name_rows_and_columns(ax, names, loadings.columns)
     _numbers(ax, mesh, values, (np.abs(values) >= cutoff) & (values != 0), 2)
-    canvas.titled(ax, "Standardised loadings", note)
+    canvas.set_titles(ax, "Standardised loadings", note)
     return ax
 
 
@@ -131,18 +131,18 @@ def share_map(shares: pd.DataFrame, support: BoolArray, ax: Axes | None = None) 
     values = shares.to_numpy(dtype=float)
     ax = _table_axes(ax, shares)
     mesh = _mesh(ax, values, _SEQUENTIAL, 0.0, 1.0)
-    _name_rows_and_columns(ax, [canvas.short(n) for n in shares.index], shares.columns)
+    _name_rows_and_columns(ax, [canvas.shorten(n) for n in shares.index], shares.columns)
     _numbers(ax, mesh, 100 * values, values >= 0.005, 0)
     for i, k in zip(*np.nonzero(support), strict=True):
         _rectangle(ax, k, i, 1, 1, "-")
     note = "% of resamples with the item in the factor; outlined: in the structure"
-    canvas.titled(ax, "Stability of the items", note)
+    canvas.set_titles(ax, "Stability of the items", note)
     return ax
 
 
 def _square_axes(ax: Axes | None, names: Iterable[object], n_marks: int = 0) -> Axes:
     """Make room for names on two sides, and for the colour bar and its marks on the third."""
-    texts = [canvas.short(name) for name in names]
+    texts = [canvas.shorten(name) for name in names]
     labels = canvas.LETTER * max(map(len, texts))
     beside = labels + 0.9 + 0.17 * n_marks
     side = max(canvas.WIDTH - beside, 0.14 * min(len(texts), _MOST_LABELS))
@@ -172,14 +172,14 @@ def _name_items(ax: Axes, names: Sequence[object]) -> None:
     """Name every k-th item, so that names have room."""
     step = -(-len(names) // _MOST_LABELS)
     places = np.arange(0, len(names), step)
-    shown = [canvas.short(name) for name in names[::step]]
+    shown = [canvas.shorten(name) for name in names[::step]]
     ax.set_xticks(places + 0.5, shown, rotation=90)
     ax.set_yticks(places + 0.5, shown)
 
 
 def _name_rows_and_columns(ax: Axes, rows: Sequence[str], columns: Iterable[object]) -> None:
     ax.set_yticks(np.arange(len(rows)) + 0.5, rows)
-    names = [canvas.short(name) for name in columns]
+    names = [canvas.shorten(name) for name in columns]
     upright = max(map(len, names), default=0) > 6
     ax.set_xticks(np.arange(len(names)) + 0.5, names, rotation=90 if upright else 0)
     ax.xaxis.tick_top()
@@ -211,7 +211,7 @@ def _colour_bar(
     ax: Axes, mesh: QuadMesh, label: str, side: Literal["left", "right"] = "left"
 ) -> Colorbar:
     """Draw the scale as part of the axes, so that no others are made or moved."""
-    width = canvas.inches(ax)[0]
+    width = canvas.size_in_inches(ax)[0]
     gap = (0.45 if side == "left" else 0.12) / width
     place = ax.inset_axes((1 + gap, 0.0, 0.15 / width, 1.0))
     bar = ax.figure.colorbar(mesh, cax=place)
@@ -224,16 +224,16 @@ def _colour_bar(
 def _mark_intervals(bar: Colorbar, intervals: Sequence[Interval]) -> None:
     """Draw intervals right of the colour bar, side by side where they or their names meet."""
     ends: list[float] = []  # of each lane: up to where it is taken
-    letter = canvas.LETTER / canvas.inches(bar.ax)[1] * bar.ax.get_ylim()[1]
+    letter = canvas.LETTER / canvas.size_in_inches(bar.ax)[1] * bar.ax.get_ylim()[1]
     for name, low, high in sorted(intervals, key=lambda one: one[1]):
-        needs = high + letter * (len(canvas.short(name)) + 1)
+        needs = high + letter * (len(canvas.shorten(name)) + 1)
         lane = next((k for k, end in enumerate(ends) if end <= low), len(ends))
         ends[lane : lane + 1] = [needs]
         x = 1.7 + 0.95 * lane
         bar.ax.plot([0, 1], [low, low], color=canvas.VERMILION, linewidth=1.2)
         bar.ax.plot([x, x], [low, high], color=canvas.VERMILION, linewidth=3, clip_on=False)
         style: dict[str, Any] = {"ha": "center", "va": "bottom", "rotation": 90}
-        bar.ax.text(x, high + 0.4 * letter, canvas.short(name), fontsize=canvas.SMALL, **style)
+        bar.ax.text(x, high + 0.4 * letter, canvas.shorten(name), fontsize=canvas.SMALL, **style)
 
 
 def _signs(ax: Axes, mesh: QuadMesh, values: FloatArray) -> None:
@@ -254,7 +254,10 @@ def _inks(mesh: QuadMesh, shape: tuple[int, ...]) -> npt.NDArray[np.object_]:
 
 def _largest(residuals: pd.DataFrame) -> str:
     """Name the pairs with the largest residuals."""
-    values, names = residuals.to_numpy(dtype=float), [canvas.short(n, 16) for n in residuals.index]
+    values, names = (
+        residuals.to_numpy(dtype=float),
+        [canvas.shorten(n, 16) for n in residuals.index],
+    )
     i, j = np.triu_indices(len(names), 1)
     order = np.argsort(-np.abs(values[i, j]), kind="stable")[:_NAMED]
     order = order[np.abs(values[i, j])[order] >= 0.005]  # no zeros
@@ -269,7 +272,7 @@ def _numbers(ax: Axes, mesh: QuadMesh, values: FloatArray, shown: BoolArray, dig
     inks = _inks(mesh, values.shape)
     for i, k in zip(*np.nonzero(shown), strict=True):
         style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": canvas.SMALL}
-        text = canvas.signed(values[i, k], digits)
+        text = canvas.format_signed(values[i, k], digits)
         ax.text(k + 0.5, i + 0.5, text, color=inks[i, k], **style)
 
 
@@ -319,7 +322,7 @@ def path_diagram(
     arcs = list(_arcs(Phi, layout))
     lowest = float(min(layout.items.min(), layout.factors.min())) - 0.2
     highest = float(max(layout.items.max(), layout.factors.max())) + 0.2
-    names = [canvas.short(name) for name in loadings.index]
+    names = [canvas.shorten(name) for name in loadings.index]
     left = 0.25 + canvas.LETTER * max(map(len, names))
     right = layout.arc_x + max((reach for *_, reach in arcs), default=0.0) + 0.35
     ax = canvas.axes(ax, highest - lowest + 1.0, max(canvas.WIDTH, left + right))
@@ -328,7 +331,7 @@ def path_diagram(
     ax.set_ylim(lowest, highest)
     _draw_loadings(ax, L, layout)
     _draw_items(ax, names, L, attached, layout)
-    _draw_factors(ax, [canvas.short(name) for name in loadings.columns], layout)
+    _draw_factors(ax, [canvas.shorten(name) for name in loadings.columns], layout)
     _draw_arcs(ax, arcs, layout)
     ax.set_title("Factors and their items", fontsize=canvas.NORMAL + 1, loc="left")
     _explain(ax)
@@ -343,7 +346,7 @@ def _layout(L: FloatArray, factors: list[str]) -> _Layout:
     means[counts == 0] = items.min()
     half = canvas.LETTER * min(max(map(len, factors)), canvas.LONGEST_NAME) / 2 + 0.1
     factor_x = 2.0 + half
-    return _Layout(items, canvas.spread(means, _FACTOR_GAP), factor_x, factor_x + half)
+    return _Layout(items, canvas.spread_apart(means, _FACTOR_GAP), factor_x, factor_x + half)
 
 
 def _arcs(Phi: FloatArray, layout: _Layout) -> Iterator[tuple[int, int, float, float]]:
@@ -427,7 +430,7 @@ def _draw_arcs(ax: Axes, arcs: list[tuple[int, int, float, float]], layout: _Lay
 
 def _correlation(value: float) -> str:
     """Write a correlation as psychologists do: without the zero."""
-    return canvas.signed(value, 2).replace("0.", ".", 1)
+    return canvas.format_signed(value, 2).replace("0.", ".", 1)
 
 
 def _explain(ax: Axes) -> None:
