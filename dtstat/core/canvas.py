@@ -25,7 +25,7 @@ BLUE, VERMILION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, ORANGE = "#56B4E9", "#E69F00"
 CYCLE = (BLUE, VERMILION, GREEN, PINK, SKY, ORANGE)
 INK, GREY, PALE = "#222222", "#767676", "#CCCCCC"
-LIGHTNESS = 0.299, 0.587, 0.114  # of red, green and blue in grey print
+LIGHTNESS = 0.299, 0.587, 0.114  # of red, green and blue in gray print
 
 WIDTH = 6.5  # inches: the text width of a page
 SMALL, NORMAL = 8.0, 9.0  # points

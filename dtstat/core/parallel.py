@@ -1,4 +1,4 @@
-"""Side by side: the one place where dtstat runs work in parallel.
+"""Parallel runs, progress, and threads of linear algebra: the one place for all three.
 
 joblib does it, so joblib's configuration holds: processes or threads here, or, inside
 
@@ -37,8 +37,9 @@ U = TypeVar("U")
 Jobs = int | None
 Chunk = Sequence[tuple[int, T]]
 Outcomes = Generator[tuple[int, U]]
+Progress = bool | Callable[[int, int], Any] | None
 
-_CHUNKS_A_WORKER = 8  # enough for progress and for workers to finish together
+_CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
 # Of joblib's processes and of dask's workers; the latter need not be installed.
 _LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
 
@@ -92,28 +93,28 @@ def run(
             for k, piece in enumerate(pieces):
                 yield k, work(piece)
         return
-    size = max(1, len(pieces) // (_CHUNKS_A_WORKER * workers)) if fine else 1
+    size = max(1, len(pieces) // (_CHUNKS_PER_WORKER * workers)) if fine else 1
     missing = dict.fromkeys(range(len(pieces)))  # a set that keeps its order
-    pool = partial(_pool, n_jobs, threads, ordered)
+    how = "generator" if ordered else "generator_unordered"
+    pool = partial(Parallel, n_jobs, prefer="threads" if threads else None, return_as=how)
     while missing:
         before = len(missing)
         try:
-            for k, outcome in _pass(work, pieces, [*missing], size, pool):
+            for k, outcome in _run_once(work, pieces, [*missing], size, pool):
                 del missing[k]
                 yield k, outcome
         except Exception as error:
             if not _lost_worker(error):
                 raise
             if len(missing) == before:
-                raise _too_many_lost(before) from error
+                raise DTError(
+                    "Workers were ended from outside, most often for want of memory, and "
+                    f"{before} pieces of the work could not be finished. Use fewer workers "
+                    "(`n_jobs`), or workers with more memory."
+                ) from error
 
 
-def _pool(n_jobs: Jobs, threads: bool, ordered: bool) -> Parallel:
-    how = "generator" if ordered else "generator_unordered"
-    return Parallel(n_jobs=n_jobs, prefer="threads" if threads else None, return_as=how)
-
-
-def _pass(
+def _run_once(
     work: Callable[[T], U],
     pieces: Sequence[T],
     which: Sequence[int],
@@ -150,17 +151,6 @@ def do(work: Callable[[T], U], chunk: Chunk[T]) -> list[tuple[int, U]]:
 def _lost_worker(error: BaseException) -> bool:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     return bool(_LOST & kinds) or isinstance(error, concurrent.futures.CancelledError)
-
-
-def _too_many_lost(left: int) -> DTError:
-    return DTError(
-        f"Workers were ended from outside, most often for want of memory, and {left} pieces of the "
-        "work could not be finished. Use fewer workers (`n_jobs`), or workers with more memory."
-    )
-
-
-ProgressCallback = Callable[[int, int], Any]
-Progress = bool | ProgressCallback | None
 
 
 def track(

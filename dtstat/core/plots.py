@@ -56,7 +56,7 @@ def dependence_map(
     support
         (p, d) the factors, which are boxed; cross-loadings make boxes off the diagonal, dashed.
     intervals
-        Name, lower and upper end of thresholds, marked beside the colour bar.
+        Name, lower and upper end of thresholds, marked beside the color bar.
     label
         What the numbers are.
     """
@@ -69,7 +69,7 @@ def dependence_map(
     _name_items(ax, list(strength.index))
     for members in support.T:
         _box(ax, members)
-    bar = _colour_bar(ax, mesh, label)
+    bar = _color_bar(ax, mesh, label)
     _mark_intervals(bar, intervals)
     canvas.set_titles(ax, "Dependence of items" + (", factors boxed" if support.size else ""))
     return ax
@@ -78,7 +78,7 @@ def dependence_map(
 def residual_map(residuals: pd.DataFrame, support: BoolArray, ax: Axes | None = None) -> Axes:
     """Draw what a model leaves of the correlations, items in the order given.
 
-    Signs are drawn on notable cells, because light and dark do not tell them apart in grey print.
+    Signs are drawn on notable cells, because light and dark do not tell them apart in gray print.
     """
     values = residuals.to_numpy(dtype=float, copy=True)
     np.fill_diagonal(values, np.nan)
@@ -89,7 +89,7 @@ def residual_map(residuals: pd.DataFrame, support: BoolArray, ax: Axes | None = 
     for members in support.T:
         _box(ax, members)
     _signs(ax, mesh, values)
-    _colour_bar(ax, mesh, "residual", "right")
+    _color_bar(ax, mesh, "residual", "right")
     title = "Residual correlations (observed less implied)"
     canvas.set_titles(ax, title, _largest(residuals))
     return ax
@@ -122,7 +122,7 @@ def loading_map(
     names = [canvas.shorten(n) + m for n, m in zip(loadings.index, marks, strict=True)]
     _name_rows_and_columns(ax, names, loadings.columns)
     _numbers(ax, mesh, values, (np.abs(values) >= cutoff) & (values != 0), 2)
-    canvas.set_titles(ax, "Standardised loadings", note)
+    canvas.set_titles(ax, "Standardized loadings", note)
     return ax
 
 
@@ -141,7 +141,7 @@ def share_map(shares: pd.DataFrame, support: BoolArray, ax: Axes | None = None) 
 
 
 def _square_axes(ax: Axes | None, names: Iterable[object], n_marks: int = 0) -> Axes:
-    """Make room for names on two sides, and for the colour bar and its marks on the third."""
+    """Make room for names on two sides, and for the color bar and its marks on the third."""
     texts = [canvas.shorten(name) for name in names]
     labels = canvas.LETTER * max(map(len, texts))
     beside = labels + 0.9 + 0.17 * n_marks
@@ -156,10 +156,10 @@ def _table_axes(ax: Axes | None, frame: pd.DataFrame) -> Axes:
     return canvas.axes(ax, height, max(canvas.WIDTH, 2.2 + 0.42 * frame.shape[1]))
 
 
-def _mesh(ax: Axes, values: FloatArray, colours: str, low: float, high: float) -> QuadMesh:
+def _mesh(ax: Axes, values: FloatArray, colors: str, low: float, high: float) -> QuadMesh:
     """Draw cells of width 1 with corners at whole numbers, the first row on top."""
     many = values.size > _MOST_VECTORS
-    mesh: QuadMesh = ax.pcolormesh(values, cmap=colours, vmin=low, vmax=high, rasterized=many)
+    mesh: QuadMesh = ax.pcolormesh(values, cmap=colors, vmin=low, vmax=high, rasterized=many)
     ax.invert_yaxis()
     ax.set_facecolor("white")
     ax.tick_params(length=0, labelsize=canvas.SMALL)
@@ -186,7 +186,7 @@ def _name_rows_and_columns(ax: Axes, rows: Sequence[str], columns: Iterable[obje
 
 
 def _box(ax: Axes, members: BoolArray) -> None:
-    """Outline the cells of one factor: its runs of neighbours by its runs."""
+    """Outline the cells of one factor: its runs of neighbors by its runs."""
     runs = list(_runs(members))
     for a, b in runs:
         for c, d in runs:
@@ -207,7 +207,7 @@ def _rectangle(ax: Axes, x: float, y: float, width: float, height: float, line: 
     ax.add_patch(Rectangle((x, y), width, height, linewidth=weight, clip_on=False, **style))
 
 
-def _colour_bar(
+def _color_bar(
     ax: Axes, mesh: QuadMesh, label: str, side: Literal["left", "right"] = "left"
 ) -> Colorbar:
     """Draw the scale as part of the axes, so that no others are made or moved."""
@@ -222,7 +222,7 @@ def _colour_bar(
 
 
 def _mark_intervals(bar: Colorbar, intervals: Sequence[Interval]) -> None:
-    """Draw intervals right of the colour bar, side by side where they or their names meet."""
+    """Draw intervals right of the color bar, side by side where they or their names meet."""
     ends: list[float] = []  # of each lane: up to where it is taken
     letter = canvas.LETTER / canvas.size_in_inches(bar.ax)[1] * bar.ax.get_ylim()[1]
     for name, low, high in sorted(intervals, key=lambda one: one[1]):
@@ -246,9 +246,9 @@ def _signs(ax: Axes, mesh: QuadMesh, values: FloatArray) -> None:
 
 
 def _inks(mesh: QuadMesh, shape: tuple[int, ...]) -> npt.NDArray[np.object_]:
-    """Return the colour to write in on every cell."""
-    colours = mesh.to_rgba(np.ma.asarray(mesh.get_array()).reshape(shape))
-    light = colours[..., :3] @ np.array(canvas.LIGHTNESS) >= 0.55
+    """Return the color to write in on every cell."""
+    colors = mesh.to_rgba(np.ma.asarray(mesh.get_array()).reshape(shape))
+    light = colors[..., :3] @ np.array(canvas.LIGHTNESS) >= 0.55
     return np.where(light, canvas.INK, "white").astype(object)
 
 
@@ -281,7 +281,7 @@ _FACTOR_GAP = 0.36  # inches between factors
 _ARC_STEP, _ARC_MOST = 0.36, 2.0  # inches that an arc reaches out for each factor it passes
 _NUMBER = 0.32, 0.16  # inches that a number takes
 _MANY_FACTORS, _LEAST_SHOWN = 8, 0.3
-# Colour and line of loadings, by (cross-loading, negative).
+# Color and line of loadings, by (cross-loading, negative).
 _LINES: dict[tuple[bool, bool], tuple[str, Any, str]] = {
     (False, False): (canvas.BLUE, "-", "loading"),
     (False, True): (canvas.VERMILION, (0, (4, 1.5)), "negative loading"),
@@ -368,11 +368,11 @@ def _arcs(Phi: FloatArray, layout: _Layout) -> Iterator[tuple[int, int, float, f
 def _draw_loadings(ax: Axes, L: FloatArray, layout: _Layout) -> None:
     strongest = np.abs(L).argmax(axis=1)
     for i, k in zip(*np.nonzero(L), strict=True):
-        colour, line, label = _LINES[bool(k != strongest[i]), bool(L[i, k] < 0)]
+        color, line, label = _LINES[bool(k != strongest[i]), bool(L[i, k] < 0)]
         ax.plot(
             [0, layout.factor_x],
             [layout.items[i], layout.factors[k]],
-            color=colour,
+            color=color,
             linestyle=line,
             linewidth=WIDEST * abs(L[i, k]),
             solid_capstyle="butt",
@@ -440,8 +440,8 @@ def _explain(ax: Axes) -> None:
     handles, labels = ax.get_legend_handles_labels()
     first = dict(zip(reversed(labels), reversed(handles), strict=True))
     signs: dict[str, Any] = {
-        words: Line2D([], [], color=colour, linestyle=line, linewidth=2)
-        for colour, line, words in _LINES.values()
+        words: Line2D([], [], color=color, linestyle=line, linewidth=2)
+        for color, line, words in _LINES.values()
         if words in first
     }
     signs |= {words: first[words] for words in reversed(first) if words not in signs}

@@ -311,10 +311,10 @@ def _no_renaming() -> AbstractContextManager[None]:
 
 
 def warn_of_missing_codes(frame: pd.DataFrame, labels: ValueLabels) -> None:
-    """Warn of labelled codes that occur in the data and look like missing answers.
+    """Warn of labeled codes that occur in the data and look like missing answers.
 
     A code looks so when its label says so, or when it is one of the usual codes (such as 99) and
-    lies at least two beyond the other labelled codes of the item.
+    lies at least two beyond the other labeled codes of the item.
     """
     holders: dict[tuple[float, str], list[str]] = {}
     for item in frame.columns:
@@ -322,7 +322,7 @@ def warn_of_missing_codes(frame: pd.DataFrame, labels: ValueLabels) -> None:
             holders.setdefault((code, label), []).append(item)
     for (code, label), items in holders.items():
         warn(
-            f"{items_phrase(items)}: code {code:g} is labelled '{label}' but not declared missing; "
+            f"{items_phrase(items)}: code {code:g} is labeled '{label}' but not declared missing; "
             f"pass missing_codes=[{code:g}] if it is not an answer.",
             DataWarning,
             stacklevel=4,

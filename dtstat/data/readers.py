@@ -73,7 +73,7 @@ def read_survey(
     Warns
     -----
     DataWarning
-        When a labelled code looks like a missing answer and is not declared as one, or when an
+        When a labeled code looks like a missing answer and is not declared as one, or when an
         answer without a label looks like a code for a missing one: -9, 99, or 9 on a scale of 1 to
         5 (:mod:`dtstat.data.screening` has the rule).
 
@@ -247,8 +247,8 @@ def _not_found(file: Path) -> InputError:
     if not file.parent.is_dir():
         advice = "There is no such folder either."
     else:
-        neighbours = [p.name for p in file.parent.iterdir() if _ending(p) in FORMATS]
-        advice = nearest(file.name, neighbours) if neighbours else "Check name and folder."
+        neighbors = [p.name for p in file.parent.iterdir() if _ending(p) in FORMATS]
+        advice = nearest(file.name, neighbors) if neighbors else "Check name and folder."
     return InputError(f"`path` must be a file that exists; got '{file}'. {advice}", argument="path")
 
 

@@ -104,8 +104,8 @@ def suspected_codes(
         low, high = float(lowest[k]), float(highest[k])
         if not (low in BELOW or low == -1 or high in ABOVE or high == max(NINES)):
             continue
-        labelled = list((labels or {}).get(name, ()))
-        answers = _distinct(values[:, k], [x for x in labelled if not isinstance(x, str)])
+        labeled = list((labels or {}).get(name, ()))
+        answers = _distinct(values[:, k], [x for x in labeled if not isinstance(x, str)])
         codes = [*_below(answers, minus_one), *_above(answers)]
         if not codes and high == max(NINES):
             ratings = _ratings(values) if ratings is None else ratings
@@ -139,9 +139,9 @@ def _listed(suspects: Sequence[Suspect]) -> str:
     return ", ".join(texts) + more
 
 
-def _distinct(column: NDArray[np.float64], labelled: Sequence[object]) -> _Answers:
+def _distinct(column: NDArray[np.float64], labeled: Sequence[object]) -> _Answers:
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-    kept = ~np.isin(values, np.array(labelled, dtype=np.float64))
+    kept = ~np.isin(values, np.array(labeled, dtype=np.float64))
     return _Answers(values[kept], counts[kept])
 
 

@@ -1,11 +1,11 @@
 """Distance correlation.
 
-Normalised HSIC: dependence seen by a Gaussian kernel.
+Normalized HSIC: dependence seen by a Gaussian kernel.
 
-Centred alignment: how far two items agree on which rows are close to each other.
+Centered alignment: how far two items agree on which rows are close to each other.
 
 Distance correlation and HSIC are the same computation with different closeness. Each item has an
-n × n matrix K of closeness between rows; it is centred, A = HKH with H = I − 11ᵀ/n, and
+n × n matrix K of closeness between rows; it is centered, A = HKH with H = I − 11ᵀ/n, and
 
     alignment(i, j) = ⟨A_i, A_j⟩ / √(⟨A_i, A_i⟩ ⟨A_j, A_j⟩).
 
@@ -28,7 +28,7 @@ from dtstat.dependence.pearson import moderate
 def distance_correlation(X: FloatArray, progress: Progress = None) -> FloatArray:
     """Distance correlation of the columns of X (Székely, Rizzo & Bakirov 2007).
 
-        dCor² = ⟨A_i, A_j⟩ / √(⟨A_i, A_i⟩ ⟨A_j, A_j⟩),   A = centred matrix of |x_a − x_b|
+        dCor² = ⟨A_i, A_j⟩ / √(⟨A_i, A_i⟩ ⟨A_j, A_j⟩),   A = centered matrix of |x_a − x_b|
 
     Zero in the population only under independence. In a sample of n rows independent items have
     a value of the order of 1/√n, not zero.
@@ -54,7 +54,7 @@ def normalized_hsic(X: FloatArray, progress: Progress = None) -> FloatArray:
 
         NHSIC = HSIC(i, j) / √(HSIC(i, i) HSIC(j, j)),   HSIC = ⟨HK_iH, HK_jH⟩ / n²
 
-    with K(a, b) = exp(−(x_a − x_b)² / 2) of the standardised item: the bandwidth is its standard
+    with K(a, b) = exp(−(x_a − x_b)² / 2) of the standardized item: the bandwidth is its standard
     deviation, within 5 % of the usual median distance for normal items and never zero for items
     of few levels (Gretton et al. 2005; Cortes, Mohri & Rostamizadeh 2012 for the scaling).
 
@@ -85,7 +85,7 @@ def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: st
     Parameters
     ----------
     X
-        (n, p) complete data, no column constant. Columns are standardised first.
+        (n, p) complete data, no column constant. Columns are standardized first.
     closeness
         Function of two broadcastable arrays of values: the entries of K.
     progress, label
@@ -104,10 +104,10 @@ def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: st
     Z = ((X - X.mean(axis=0)) / X.std(axis=0)).T.astype(np.float32)
     p, n = Z.shape
     rows = max(1, min(n, _CHUNK_BYTES // (4 * n * p)))
-    shift = _half_centred_means(Z, closeness, rows)
+    shift = _half_centered_means(Z, closeness, rows)
     G = np.zeros((p, p))
     for start in track(range(0, n, rows), progress, label):
-        A = _centred_rows(Z, closeness, shift, start, min(start + rows, n))
+        A = _centered_rows(Z, closeness, shift, start, min(start + rows, n))
         G += A @ A.T
     norm = np.sqrt(np.diag(G))
     R: FloatArray = G / np.outer(norm, norm)
@@ -115,7 +115,7 @@ def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: st
     return np.clip(R, 0.0, 1.0)
 
 
-def _half_centred_means(Z: SingleArray, closeness: Closeness, rows: int) -> SingleArray:
+def _half_centered_means(Z: SingleArray, closeness: Closeness, rows: int) -> SingleArray:
     """(p, n) row means m_a of each K less half its mean m, so that A_ab = K_ab − s_a − s_b."""
     p, n = Z.shape
     means = np.empty((p, n))
@@ -126,7 +126,7 @@ def _half_centred_means(Z: SingleArray, closeness: Closeness, rows: int) -> Sing
     return shift
 
 
-def _centred_rows(
+def _centered_rows(
     Z: SingleArray, closeness: Closeness, shift: SingleArray, start: int, stop: int
 ) -> SingleArray:
     """(p, m) entries of rows start..stop of every A, each unordered pair of rows once."""

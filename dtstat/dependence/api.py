@@ -80,7 +80,7 @@ def dependence(
     floor
         For thousands of items: keep only the pairs with |r| above this number, from which the path
         is exact; "chance" for the least floor that makes sense, above which items that are all
-        independent have one neighbour on average. None: keep all pairs.
+        independent have one neighbor on average. None: keep all pairs.
     memory
         With ``floor``: GB that blocks, prepared items and pairs may take. The floor is raised, with
         a warning, if there are more pairs.

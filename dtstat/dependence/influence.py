@@ -2,7 +2,7 @@
 
 A latent correlation r_ij is a function of the distribution of the rows, so to first order a row
 x changes it by 1/n times its *influence* I_ij(x), and √n (r − ρ) is asymptotically normal with the
-covariance Γ = E[I I'] over all pairs. With z, u and s for standardised answers, mid-ranks divided
+covariance Γ = E[I I'] over all pairs. With z, u and s for standardized answers, mid-ranks divided
 by n and signs of differences, k(x, X) = 1[x < X] + ½ 1[x = X], and R for the correlations:
 
     Pearson    z_i z_j − ½ r (z_i² + z_j²),  for any distribution with fourth moments;
@@ -133,7 +133,7 @@ def row_influences(
     """(n, p, p) influence of each row on each latent correlation; see :func:`latent_influence`."""
     observed = ~np.isnan(values)
     if measure in LATENT:
-        return _centred(_categorical(values, kinds, R))
+        return _centered(_categorical(values, kinds, R))
     if measure == "pearson":
         influence = _pearson(values, R)
     elif measure == "spearman":
@@ -145,10 +145,10 @@ def row_influences(
         common = np.maximum(both.sum(axis=0), 1)
         influence -= (influence * both).sum(axis=0) / common
         influence *= both * (len(values) / common)
-    return _centred(influence)
+    return _centered(influence)
 
 
-def _centred(influence: FloatArray) -> FloatArray:
+def _centered(influence: FloatArray) -> FloatArray:
     influence -= influence.mean(axis=0)
     diagonal = np.arange(influence.shape[1])
     influence[:, diagonal, diagonal] = 0.0

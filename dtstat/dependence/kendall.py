@@ -143,7 +143,7 @@ def _count_common_bits(B: Words, first: int) -> IntArray:
         for start in range(0, words, _WORDS):
             stop = min(start + _WORDS, words)
             for i in range(first, stop_i):
-                # slices, so that the compiler need not guard the index and vectorises the loop
+                # slices, so that the compiler need not guard the index and vectorizes the loop
                 left = B[i, start:stop]
                 for j in range(max(i, start_j), stop_j):
                     right = B[j, start:stop]

@@ -46,7 +46,7 @@ def maximal_correlation(X: FloatArray, progress: Progress = None) -> FloatArray:
 
 
 def _orthonormal_polynomials(X: FloatArray, order: int) -> FloatArray:
-    """(n, p · order) bases, centred; zero columns where an item has too few levels."""
+    """(n, p · order) bases, centered; zero columns where an item has too few levels."""
     from scipy.special import ndtri
 
     scores = ndtri((average_ranks(X) - 0.5) / len(X))
@@ -55,7 +55,7 @@ def _orthonormal_polynomials(X: FloatArray, order: int) -> FloatArray:
 
 
 def _basis(z: FloatArray, order: int) -> FloatArray:
-    """(n, order) orthonormal basis of the centred He_1(z) ... He_order(z)."""
+    """(n, order) orthonormal basis of the centered He_1(z) ... He_order(z)."""
     H: FloatArray = np.polynomial.hermite_e.hermevander(z, order)[:, 1:].astype(float)
     H -= H.mean(axis=0)
     H /= np.maximum(np.linalg.norm(H, axis=0), 1e-300)

@@ -11,7 +11,7 @@ from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.parallel import Jobs, run
 from dtstat.dependence.pairs import Block, blocks_of
 
-# Variance of a standardised item in a pair's common rows below which rounding may have eaten its
+# Variance of a standardized item in a pair's common rows below which rounding may have eaten its
 # digits: either it does not vary there, or its variance comes from rows the pair does not have.
 _LARGE = 1e100  # sums of squares of a million such numbers are far from overflow
 _DOUBTFUL = 1e-6
@@ -39,19 +39,19 @@ def pearson(X: FloatArray, n_jobs: Jobs = None) -> FloatArray:
     """
     missing = np.isnan(X)
     if not missing.any():
-        return _by_blocks(standardised_items(X), n_jobs)
-    R = _with_gaps(_standardised(X), ~missing)
+        return _by_blocks(standardized_items(X), n_jobs)
+    R = _with_gaps(_standardized(X), ~missing)
     np.fill_diagonal(R, 1.0)
     return np.clip(R, -1.0, 1.0)
 
 
-def standardised_items(X: FloatArray) -> FloatArray:
+def standardized_items(X: FloatArray) -> FloatArray:
     """(p, n) items with mean 0 and variance 1, one a row; NaN if constant. No missing values."""
-    return np.ascontiguousarray(_standardised(X).T)
+    return np.ascontiguousarray(_standardized(X).T)
 
 
 def product_block(W: FloatArray, block: Block) -> FloatArray:
-    """Correlations of two spans of standardised items, (p, n).
+    """Correlations of two spans of standardized items, (p, n).
 
     The same numbers to the last bit wherever a matrix of correlations is cut in the same blocks.
     """
@@ -87,7 +87,7 @@ def moderate(X: FloatArray) -> FloatArray:
     return scaled
 
 
-def _standardised(X: FloatArray) -> FloatArray:
+def _standardized(X: FloatArray) -> FloatArray:
     """Columns with mean 0 and variance 1 over what is observed; NaN if constant, 0 if missing."""
     X = moderate(X)
     Z: FloatArray = X - np.nanmean(X, axis=0)

@@ -2,7 +2,7 @@
 
 An ordinal item is taken as a standard normal variable cut at thresholds. The estimate has two
 steps: the thresholds come from each item's own margin (all its observed rows), and with these
-held fixed the correlation of each pair maximises the likelihood of the pair's common rows.
+held fixed the correlation of each pair maximizes the likelihood of the pair's common rows.
 Two binary items give the tetrachoric correlation, an ordinal and a continuous item the polyserial
 correlation, and two continuous items the Pearson correlation. The likelihoods and their references
 are in :mod:`dtstat.dependence.bivariate_normal`.
@@ -58,7 +58,7 @@ def thresholds(column: FloatArray) -> FloatArray:
 def polychoric_pair(x: FloatArray, y: FloatArray) -> float:
     """Polychoric correlation of two ordinal items; tetrachoric when both are binary.
 
-    Maximises Σ n_ab log π_ab(ρ), where n_ab counts the common rows and π_ab is the bivariate normal
+    Maximizes Σ n_ab log π_ab(ρ), where n_ab counts the common rows and π_ab is the bivariate normal
     probability of the cell between the items' thresholds (Olsson, 1979, two-step estimate).
 
     In a 2 x 2 table with an empty cell the maximum lies at ±1 whatever the sample size. There half
@@ -84,8 +84,8 @@ def polychoric_pair(x: FloatArray, y: FloatArray) -> float:
 def polyserial_pair(z: FloatArray, y: FloatArray) -> float:
     """Polyserial correlation of a continuous item ``z`` and an ordinal item ``y``.
 
-    Maximises Σ log[Φ((τ_y - ρz)/s) - Φ((τ_{y-1} - ρz)/s)] over the common rows, s = √(1-ρ²), with z
-    standardised by the mean and population standard deviation of all its observed rows (Olsson,
+    Maximizes Σ log[Φ((τ_y - ρz)/s) - Φ((τ_{y-1} - ρz)/s)] over the common rows, s = √(1-ρ²), with z
+    standardized by the mean and population standard deviation of all its observed rows (Olsson,
     Drasgow & Dorans, 1982, two-step estimate).
 
     Parameters
@@ -99,7 +99,7 @@ def polyserial_pair(z: FloatArray, y: FloatArray) -> float:
         Estimate in [-0.9999, 0.9999]; NaN when ``y`` has fewer than two categories, or ``z`` fewer
         than two values, in the rows that both items share.
     """
-    return _polyserial(_standardise(z), *code_item(y))
+    return _polyserial(_standardize(z), *code_item(y))
 
 
 def latent_correlation_matrix(
@@ -137,7 +137,7 @@ def latent_correlation_matrix(
     _check_shape(values, kinds)
     continuous = [j for j, kind in enumerate(kinds) if kind == "continuous"]
     ordinal = [j for j, kind in enumerate(kinds) if kind != "continuous"]
-    scores = [_standardise(values[:, j]) for j in continuous]
+    scores = [_standardize(values[:, j]) for j in continuous]
     coded = [code_item(values[:, j]) for j in ordinal]
     result = np.eye(len(kinds))
     if continuous:
@@ -181,20 +181,20 @@ def code_item(column: FloatArray) -> Coded:
     return codes, np.concatenate(([-_UNBOUNDED], ndtri(share), [_UNBOUNDED]))
 
 
-def _standardise(column: FloatArray) -> FloatArray:
+def _standardize(column: FloatArray) -> FloatArray:
     """Observed rows to mean 0 and population variance 1; a constant column becomes zero."""
     observed = ~np.isnan(column)
     if not observed.any():
         return column.copy()
     column = moderate(column)
-    centred = column - np.mean(column[observed])
-    sd = np.sqrt(np.mean(centred[observed] ** 2))
+    centered = column - np.mean(column[observed])
+    sd = np.sqrt(np.mean(centered[observed] ** 2))
     varies = sd > _NO_VARIANCE * np.max(np.abs(column[observed]))
-    return centred / (sd if varies else np.inf)
+    return centered / (sd if varies else np.inf)
 
 
 def _polychoric(x: CodeArray, h: FloatArray, y: CodeArray, k: FloatArray) -> float:
-    """Count the common rows, check that both items vary in them, and maximise the likelihood."""
+    """Count the common rows, check that both items vary in them, and maximize the likelihood."""
     table = _contingency(x, y, h.size - 1, k.size - 1)
     if np.count_nonzero(table.any(axis=0)) < 2 or np.count_nonzero(table.any(axis=1)) < 2:
         return nan
@@ -222,7 +222,7 @@ def _fill_empty_cell(table: FloatArray) -> FloatArray:
 
 
 def _polyserial(z: FloatArray, y: CodeArray, tau: FloatArray) -> float:
-    """Take the common rows, check that both items vary in them, and maximise their likelihood."""
+    """Take the common rows, check that both items vary in them, and maximize their likelihood."""
     common = (y >= 0) & ~np.isnan(z)
     z, y = z[common], y[common]
     if not common.any() or np.ptp(z) == 0.0 or np.ptp(y) == 0:

@@ -35,7 +35,7 @@ from dtstat.dependence.compute import (
 )
 from dtstat.dependence.measures import NULL_VARIANCES, find_measure
 from dtstat.dependence.pairs import BLOCK, Block, block_spans, blocks_of
-from dtstat.dependence.pearson import product_block, standardised_items
+from dtstat.dependence.pearson import product_block, standardized_items
 from dtstat.dependence.spearman import average_ranks
 
 Edges = tuple[SmallIntArray, SmallIntArray, FloatArray]
@@ -56,7 +56,7 @@ class SparseDependence:
     floor
         Every pair with |r| > floor is kept, and no other.
     starts, neighbours, values
-        Neighbours of item i are ``neighbours[starts[i] : starts[i + 1]]``, rising, with their
+        Neighbors of item i are ``neighbours[starts[i] : starts[i + 1]]``, rising, with their
         signed dependence; every pair is there from both ends. Read-only.
     """
 
@@ -230,7 +230,7 @@ class _Plan:
 
 
 def chance_floor(measure: str, n: int, p: int) -> float:
-    """Return the floor above which items that are all independent have one neighbour on average.
+    """Return the floor above which items that are all independent have one neighbor on average.
 
     That is P(|r| > floor) = 1/p, with the normal approximation of r for independent items.
     """
@@ -269,7 +269,7 @@ def _block_function(
 
 
 def _prepared(columns: Columns, ranked: bool, plan: _Plan, folder: str) -> FloatArray | None:
-    """(p, n) standardised items, on disk if they would take too much memory; None with gaps."""
+    """(p, n) standardized items, on disk if they would take too much memory; None with gaps."""
     shape = len(columns.names), columns.n_rows
     if plan.in_memory:
         W: FloatArray = np.empty(shape)
@@ -279,7 +279,7 @@ def _prepared(columns: Columns, ranked: bool, plan: _Plan, folder: str) -> Float
         X = columns.read(span.start, span.stop).values
         if np.isnan(X).any():
             return None
-        W[span] = standardised_items(average_ranks(X) if ranked else X)
+        W[span] = standardized_items(average_ranks(X) if ranked else X)
     return W
 
 

@@ -169,7 +169,7 @@ def _from_table(table: IntArray) -> float:
             by_row[k] += table[k, col]
             by_column[col] += table[k, col]
     n = by_row.sum()
-    a, b = _centred_ranks(by_row, n), _centred_ranks(by_column, n)
+    a, b = _centered_ranks(by_row, n), _centered_ranks(by_column, n)
     saa, sbb, sab = 0.0, 0.0, 0.0
     for k in range(K):
         saa += by_row[k] * a[k] * a[k]
@@ -184,12 +184,12 @@ def _from_table(table: IntArray) -> float:
 
 
 @kernel
-def _centred_ranks(counts: IntArray, n: int) -> FloatArray:
+def _centered_ranks(counts: IntArray, n: int) -> FloatArray:
     """Twice (mean rank − (n + 1)/2) of each level: answers below it less answers above it."""
-    centred = np.empty(len(counts))
+    centered = np.empty(len(counts))
     below = 0
     for k in range(len(counts)):
         above = n - below - counts[k]
-        centred[k] = below - above
+        centered[k] = below - above
         below += counts[k]
-    return centred
+    return centered

@@ -1,4 +1,4 @@
-"""Chatterjee's xi, symmetrised."""
+"""Chatterjee's xi, symmetrized."""
 
 from __future__ import annotations
 
