@@ -1,16 +1,15 @@
-"""Heat maps: dependence and residuals of items by items, loadings and shares by factors.
+"""Plots that several rooms share: heat maps of items and factors, and the path diagram.
 
-The path diagram: items in one column, factors in another, lines for loadings.
-
-Lengths are in inches, so that what has to be apart is apart on paper: one unit of either axis is
-an inch of the figure made for it.
+In the path diagram items stand in one column, factors in another, and lines are loadings. Lengths
+are in inches, so that what has to be apart is apart on paper: one unit of either axis is an inch of
+the figure made for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,17 +26,62 @@ if TYPE_CHECKING:
     from matplotlib.collections import QuadMesh
     from matplotlib.colorbar import Colorbar
 
-    from dtstat.efa.result import EFAFit
-    from dtstat.sem.result import CFAFit
-
-
 _MOST_LABELS = 60
 _SEQUENTIAL, _DIVERGING = "Blues", "RdBu"  # the first darkens all the way; blue is positive
 _MOST_VECTORS = 40_000  # cells in a pdf as shapes; more as one image
 _NAMED = 3  # residuals that are named
 _NOTABLE = 0.1  # residual from which on its sign is drawn
 
+WIDEST = 4.0  # points: a loading of 1
+_FACTOR_GAP = 0.36  # inches between factors
+_ARC_STEP, _ARC_MOST = 0.36, 2.0  # inches that an arc reaches out for each factor it passes
+_NUMBER = 0.32, 0.16  # inches that a number takes
+_MANY_FACTORS, _LEAST_SHOWN = 8, 0.3
+# Color and line of loadings, by (cross-loading, negative).
+_LINES: dict[tuple[bool, bool], tuple[str, Any, str]] = {
+    (False, False): (canvas.BLUE, "-", "loading"),
+    (False, True): (canvas.VERMILION, (0, (4, 1.5)), "negative loading"),
+    (True, False): (canvas.SKY, (0, (1, 1)), "cross-loading"),
+    (True, True): (canvas.ORANGE, (0, (5, 1.5, 1, 1.5)), "negative cross-loading"),
+}
+
 Interval = tuple[str, float, float]
+
+
+class FactorModel(Protocol):
+    """A fitted model with factors."""
+
+    @property
+    def loadings(self) -> pd.DataFrame:
+        """Items by factors, standardized."""
+
+    @property
+    def factor_correlations(self) -> pd.DataFrame:
+        """Factors by factors."""
+
+
+def draw_diagram(model: FactorModel, ax: Any, cutoff: float = 0.0) -> Any:
+    """Draw factors, items and loadings of at least ``cutoff`` in size."""
+    loadings = _sorted_loadings(model)
+    shown = loadings.where(loadings.abs() >= checks.unit_interval("cutoff", cutoff, CUTOFF), 0.0)
+    shown = shown.iloc[table_order(shown)]  # items left without a loading go last
+    factors = list(loadings.columns)
+    Phi = model.factor_correlations.loc[factors, factors]
+    return path_diagram(shown, Phi, np.zeros(len(shown), dtype=bool), ax)
+
+
+def draw_loadings(model: FactorModel, ax: Any, cutoff: float = 0.0) -> Any:
+    """Draw the loadings, with numbers for those of at least ``cutoff`` in size."""
+    loadings = _sorted_loadings(model)
+    least = checks.unit_interval("cutoff", cutoff, CUTOFF)
+    return loading_map(loadings, [""] * len(loadings), least, ax=ax)
+
+
+def _sorted_loadings(model: FactorModel) -> pd.DataFrame:
+    loadings = model.loadings
+    if not loadings.shape[1]:
+        raise InputError("The model has no factors, so there are no loadings to draw.", "kind")
+    return loadings.iloc[table_order(loadings)]
 
 
 def dependence_map(
@@ -187,16 +231,12 @@ def _name_rows_and_columns(ax: Axes, rows: Sequence[str], columns: Iterable[obje
 
 def _box(ax: Axes, members: BoolArray) -> None:
     """Outline the cells of one factor: its runs of neighbors by its runs."""
-    runs = list(_runs(members))
+    change = np.diff(np.concatenate([[False], members, [False]]).astype(int))
+    ends = (np.flatnonzero(change == step).tolist() for step in (1, -1))
+    runs = list(zip(*ends, strict=True))
     for a, b in runs:
         for c, d in runs:
             _rectangle(ax, a, c, b - a, d - c, "-" if a == c else ":")
-
-
-def _runs(members: BoolArray) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of the runs of True."""
-    change = np.diff(np.concatenate([[False], members, [False]]).astype(int))
-    yield from zip(np.flatnonzero(change == 1), np.flatnonzero(change == -1), strict=True)
 
 
 def _rectangle(ax: Axes, x: float, y: float, width: float, height: float, line: str) -> None:
@@ -276,30 +316,6 @@ def _numbers(ax: Axes, mesh: QuadMesh, values: FloatArray, shown: BoolArray, dig
         ax.text(k + 0.5, i + 0.5, text, color=inks[i, k], **style)
 
 
-WIDEST = 4.0  # points: a loading of 1
-_FACTOR_GAP = 0.36  # inches between factors
-_ARC_STEP, _ARC_MOST = 0.36, 2.0  # inches that an arc reaches out for each factor it passes
-_NUMBER = 0.32, 0.16  # inches that a number takes
-_MANY_FACTORS, _LEAST_SHOWN = 8, 0.3
-# Color and line of loadings, by (cross-loading, negative).
-_LINES: dict[tuple[bool, bool], tuple[str, Any, str]] = {
-    (False, False): (canvas.BLUE, "-", "loading"),
-    (False, True): (canvas.VERMILION, (0, (4, 1.5)), "negative loading"),
-    (True, False): (canvas.SKY, (0, (1, 1)), "cross-loading"),
-    (True, True): (canvas.ORANGE, (0, (5, 1.5, 1, 1.5)), "negative cross-loading"),
-}
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Where things are: heights of items and factors, places of the columns, in inches."""
-
-    items: FloatArray
-    factors: FloatArray
-    factor_x: float
-    arc_x: float
-
-
 def path_diagram(
     loadings: pd.DataFrame,
     correlations: pd.DataFrame,
@@ -336,6 +352,16 @@ def path_diagram(
     ax.set_title("Factors and their items", fontsize=canvas.NORMAL + 1, loc="left")
     _explain(ax)
     return ax
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where things are: heights of items and factors, places of the columns, in inches."""
+
+    items: FloatArray
+    factors: FloatArray
+    factor_x: float
+    arc_x: float
 
 
 def _layout(L: FloatArray, factors: list[str]) -> _Layout:
@@ -425,12 +451,8 @@ def _draw_arcs(ax: Axes, arcs: list[tuple[int, int, float, float]], layout: _Lay
             taken.append(spot)
             paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
             style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": canvas.SMALL}
-            ax.text(*spot, _correlation(value), bbox=paper, zorder=5, **style)
-
-
-def _correlation(value: float) -> str:
-    """Write a correlation as psychologists do: without the zero."""
-    return canvas.format_signed(value, 2).replace("0.", ".", 1)
+            number = canvas.format_signed(value, 2).replace("0.", ".", 1)  # as psychologists do
+            ax.text(*spot, number, bbox=paper, zorder=5, **style)
 
 
 def _explain(ax: Axes) -> None:
@@ -447,27 +469,3 @@ def _explain(ax: Axes) -> None:
     signs |= {words: first[words] for words in reversed(first) if words not in signs}
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "handlelength": 2.8}
     canvas.legend_below(ax, 2, handles=list(signs.values()), labels=list(signs), **place)
-
-
-def draw_diagram(model: CFAFit | EFAFit, ax: Any, cutoff: float = 0.0) -> Any:
-    """Draw factors, items and loadings of at least ``cutoff`` in size."""
-    loadings = _sorted_loadings(model)
-    shown = loadings.where(loadings.abs() >= checks.unit_interval("cutoff", cutoff, CUTOFF), 0.0)
-    shown = shown.iloc[table_order(shown)]  # items left without a loading go last
-    factors = list(loadings.columns)
-    Phi = model.factor_correlations.loc[factors, factors]
-    return path_diagram(shown, Phi, np.zeros(len(shown), dtype=bool), ax)
-
-
-def draw_loadings(model: CFAFit | EFAFit, ax: Any, cutoff: float = 0.0) -> Any:
-    """Draw the loadings, with numbers for those of at least ``cutoff`` in size."""
-    loadings = _sorted_loadings(model)
-    least = checks.unit_interval("cutoff", cutoff, CUTOFF)
-    return loading_map(loadings, [""] * len(loadings), least, ax=ax)
-
-
-def _sorted_loadings(model: CFAFit | EFAFit) -> pd.DataFrame:
-    loadings = model.loadings
-    if not loadings.shape[1]:
-        raise InputError("The model has no factors, so there are no loadings to draw.", "kind")
-    return loadings.iloc[table_order(loadings)]

@@ -66,8 +66,9 @@ def check_writable_names(names: Sequence[str], argument: str) -> None:
             name.encode()
         except UnicodeEncodeError:
             raise InputError(
-                f"names must be text that can be written; got {shown(name)}, which has half a "
-                "character. Read the file again with its right encoding, or rename the column.",
+                f"names must be text that can be written; got {shown(name)}, which contains an "
+                "invalid Unicode surrogate. Read the file again with its right encoding, or "
+                "rename the column.",
                 argument=argument,
             ) from None
 

@@ -1,7 +1,4 @@
-"""The one form in which dtstat keeps survey answers, and the way into it.
-
-Rows that a fitted model is to score, from data that may have other columns too.
-"""
+"""The one form in which dtstat keeps survey answers, the way into it, and rows to be scored."""
 
 from __future__ import annotations
 
@@ -67,7 +64,7 @@ class ItemData:
         Sorted distinct answers of each binary or ordinal item, None for a continuous one.
     """
 
-    values: NDArray[np.float64]
+    values: FloatArray
     names: tuple[str, ...]
     kinds: tuple[ItemKind, ...]
     levels: tuple[Levels | None, ...]
@@ -102,7 +99,13 @@ class ItemData:
         """
         wanted = checks.texts("names", names, "Name items of the data.")
         check_names(wanted)
-        places = [self._place(name) for name in wanted]
+        for name in wanted:
+            if name not in self.names:
+                raise InputError(
+                    f"`names` must be items of the data; got '{name}'. {nearest(name, self.names)}",
+                    argument="names",
+                )
+        places = [self.names.index(name) for name in wanted]
         return ItemData(
             self.values[:, places],
             tuple(wanted),
@@ -132,14 +135,6 @@ class ItemData:
     def digest(self) -> str:
         """Name the answers by what they are: names, kinds and values."""
         return digest([*self.names, *self.kinds, self.values])
-
-    def _place(self, name: str) -> int:
-        if name not in self.names:
-            raise InputError(
-                f"`names` must be items of the data; got '{name}'. {nearest(name, self.names)}",
-                argument="names",
-            )
-        return self.names.index(name)
 
     def __repr__(self) -> str:
         count = {kind: self.kinds.count(kind) for kind in dict.fromkeys(self.kinds)}
@@ -232,71 +227,6 @@ def check_usable(items: ItemData) -> None:
     check_variation(items.values, items.names)
 
 
-def _without_r_missing(values: NDArray[np.float64], names: tuple[str, ...]) -> NDArray[np.float64]:
-    """Take −2147483648 for missing: R's NA of whole numbers, as older bridges hand it over."""
-    missing = values == R_MISSING_INTEGER
-    if not missing.any():
-        return values
-    affected = [name for name, m in zip(names, missing.any(axis=0), strict=True) if m]
-    warn(
-        f"{items_phrase(affected)} held {R_MISSING_INTEGER}, R's NA for whole numbers; taken as "
-        "missing. In R, convert with as.numeric() before passing data to Python.",
-        DataWarning,
-        stacklevel=3,
-    )
-    return np.where(missing, np.nan, values)
-
-
-def _numbers(
-    frame: pd.DataFrame, names: tuple[str, ...]
-) -> tuple[NDArray[np.float64], Sequence[bool]]:
-    """Values of a table, and which columns said that theirs are ordered levels."""
-    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes):
-        for name, kind, (_, column) in zip(names, frame.dtypes, frame.items(), strict=True):
-            if kind.kind in "iu" and kind.itemsize == 8:
-                check_whole(column, name)
-        return frame.to_numpy(dtype=np.float64), [False] * len(names)
-    columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
-    values = np.column_stack([column.values for column in columns])
-    return values, [column.ordered for column in columns]
-
-
-def _with_levels(
-    values: NDArray[np.float64], names: tuple[str, ...], kinds: tuple[ItemKind, ...]
-) -> ItemData:
-    levels = tuple(
-        None if kind == "continuous" else observed_levels(values[:, k])
-        for k, kind in enumerate(kinds)
-    )
-    return ItemData(values, names, kinds, levels)
-
-
-def _with_kinds(items: ItemData, kinds: Kinds) -> ItemData:
-    if kinds is None:
-        return items
-    changed = _with_levels(
-        items.values, items.names, resolve_kinds(kinds, items.kinds, items.names)
-    )
-    for name, kind, levels in zip(changed.names, changed.kinds, changed.levels, strict=True):
-        check_kind_fits(name, kind, levels or ())
-    return changed
-
-
-def _warn_of_counters(items: ItemData) -> None:
-    if items.n_rows < MIN_ROWS_OF_COUNTER:
-        return
-    with np.errstate(invalid="ignore"):
-        whole = (items.values[0] % 1 == 0) & (np.diff(items.values, axis=0) == 1).all(axis=0)
-    for k in np.flatnonzero(whole):
-        first, last = int(items.values[0, k]), int(items.values[-1, k])
-        warn(
-            f"item '{items.names[k]}' counts the rows {first} to {last}; "
-            "leave it out unless it is an answer.",
-            DataWarning,
-            stacklevel=3,
-        )
-
-
 def items(data: Any, kinds: Any = None) -> ItemData:
     """Check survey answers, and say what kind each item is.
 
@@ -338,7 +268,13 @@ def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArr
     """
     frame = data.to_frame() if isinstance(data, ItemData) else as_frame(data)
     if not has_names(data):
-        return frame.index, _answers(_with_names(frame, names), range(len(names)), names)
+        if frame.shape[1] != len(names):
+            raise InputError(
+                f"An array to score must have {len(names)} columns, one per item in the order "
+                f"fitted; got shape {frame.shape}.",
+                "data",
+            )
+        return frame.index, _answers(frame, range(len(names)), names)
     known = [str(column) for column in frame.columns]
     absent = [name for name in names if name not in known]
     if len(absent) > 1:
@@ -356,25 +292,78 @@ def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArr
     return frame.index, _answers(frame, [known.index(name) for name in names], names)
 
 
+def with_scores(data: Any, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
+    frame = data.to_frame() if isinstance(data, ItemData) else as_frame(data)
+    return frame.assign(**{f".fs_{name}": scores[name].to_numpy() for name in scores})
+
+
+def _numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> tuple[FloatArray, Sequence[bool]]:
+    """Values of a table, and which columns said that theirs are ordered levels."""
+    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes):
+        for name, kind, (_, column) in zip(names, frame.dtypes, frame.items(), strict=True):
+            if kind.kind in "iu" and kind.itemsize == 8:
+                check_whole(column, name)
+        return frame.to_numpy(dtype=np.float64), [False] * len(names)
+    columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
+    values = np.column_stack([column.values for column in columns])
+    return values, [column.ordered for column in columns]
+
+
+def _without_r_missing(values: FloatArray, names: tuple[str, ...]) -> FloatArray:
+    """Take −2147483648 for missing: R's NA of whole numbers, as older bridges hand it over."""
+    missing = values == R_MISSING_INTEGER
+    if not missing.any():
+        return values
+    affected = [name for name, m in zip(names, missing.any(axis=0), strict=True) if m]
+    warn(
+        f"{items_phrase(affected)} held {R_MISSING_INTEGER}, R's NA for whole numbers; taken as "
+        "missing. In R, convert with as.numeric() before passing data to Python.",
+        DataWarning,
+        stacklevel=3,
+    )
+    return np.where(missing, np.nan, values)
+
+
+def _with_levels(
+    values: FloatArray, names: tuple[str, ...], kinds: tuple[ItemKind, ...]
+) -> ItemData:
+    levels = tuple(
+        None if kind == "continuous" else observed_levels(values[:, k])
+        for k, kind in enumerate(kinds)
+    )
+    return ItemData(values, names, kinds, levels)
+
+
+def _with_kinds(items: ItemData, kinds: Kinds) -> ItemData:
+    if kinds is None:
+        return items
+    changed = _with_levels(
+        items.values, items.names, resolve_kinds(kinds, items.kinds, items.names)
+    )
+    for name, kind, levels in zip(changed.names, changed.kinds, changed.levels, strict=True):
+        check_kind_fits(name, kind, levels or ())
+    return changed
+
+
+def _warn_of_counters(items: ItemData) -> None:
+    if items.n_rows < MIN_ROWS_OF_COUNTER:
+        return
+    with np.errstate(invalid="ignore"):
+        whole = (items.values[0] % 1 == 0) & (np.diff(items.values, axis=0) == 1).all(axis=0)
+    for k in np.flatnonzero(whole):
+        first, last = int(items.values[0, k]), int(items.values[-1, k])
+        warn(
+            f"item '{items.names[k]}' counts the rows {first} to {last}; "
+            "leave it out unless it is an answer.",
+            DataWarning,
+            stacklevel=3,
+        )
+
+
 def _answers(frame: pd.DataFrame, places: Iterable[int], names: tuple[str, ...]) -> FloatArray:
     named = zip(places, names, strict=True)
     columns = [column_numbers(frame.iloc[:, place], name).values for place, name in named]
     values = np.column_stack(columns)
     check_finite(values, names)
     return values
-
-
-def _with_names(frame: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
-    if frame.shape[1] != len(names):
-        raise InputError(
-            f"An array to score must have {len(names)} columns, one an item in the order fitted; "
-            f"got shape {frame.shape}.",
-            "data",
-        )
-    return frame.set_axis(list(names), axis=1)
-
-
-def with_scores(data: Any, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
-    frame = data.to_frame() if isinstance(data, ItemData) else as_frame(data)
-    return frame.assign(**{f".fs_{name}": scores[name].to_numpy() for name in scores})

@@ -86,9 +86,9 @@ class TestNames:
                 call(names)
 
     def test_half_characters_cannot_be_names(self):
-        with pytest.raises(dt.InputError, match="half a character"):
+        with pytest.raises(dt.InputError, match="invalid Unicode surrogate"):
             dt.items(pd.DataFrame(X[:, :2], columns=pd.Index(["a", "\ud800"], dtype=object)))
-        with pytest.raises(dt.InputError, match="half a character"):
+        with pytest.raises(dt.InputError, match="invalid Unicode surrogate"):
             dt.DependenceMatrix.from_matrix(np.eye(2), names=["a", "\udcff"])
 
 
