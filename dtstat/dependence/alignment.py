@@ -1,11 +1,7 @@
-"""Distance correlation.
+"""Distance correlation and normalized HSIC: how far two items agree on which rows are close.
 
-Normalized HSIC: dependence seen by a Gaussian kernel.
-
-Centered alignment: how far two items agree on which rows are close to each other.
-
-Distance correlation and HSIC are the same computation with different closeness. Each item has an
-n × n matrix K of closeness between rows; it is centered, A = HKH with H = I − 11ᵀ/n, and
+Both are the same computation with different closeness. Each item has an n × n matrix K of closeness
+between rows; it is centered, A = HKH with H = I − 11ᵀ/n, and
 
     alignment(i, j) = ⟨A_i, A_j⟩ / √(⟨A_i, A_i⟩ ⟨A_j, A_j⟩).
 
@@ -22,7 +18,12 @@ import numpy.typing as npt
 
 from dtstat.core.arrays import FloatArray
 from dtstat.core.parallel import Progress, track
-from dtstat.dependence.pearson import moderate
+from dtstat.dependence.pearson import rescale_extremes
+
+SingleArray = npt.NDArray[np.float32]
+Closeness = Callable[[SingleArray, SingleArray], SingleArray]
+
+_CHUNK_BYTES = 48_000_000
 
 
 def distance_correlation(X: FloatArray, progress: Progress = None) -> FloatArray:
@@ -40,13 +41,8 @@ def distance_correlation(X: FloatArray, progress: Progress = None) -> FloatArray
     progress
         Progress.
     """
-    R: FloatArray = np.sqrt(alignment(X, _distance, progress, "distance"))
+    R: FloatArray = np.sqrt(alignment(X, lambda x, y: np.abs(x - y), progress, "distance"))
     return R
-
-
-def _distance(x: SingleArray, y: SingleArray) -> SingleArray:
-    D: SingleArray = np.abs(x - y)
-    return D
 
 
 def normalized_hsic(X: FloatArray, progress: Progress = None) -> FloatArray:
@@ -65,18 +61,12 @@ def normalized_hsic(X: FloatArray, progress: Progress = None) -> FloatArray:
     progress
         Progress.
     """
-    return alignment(X, _gaussian, progress, "hsic")
 
+    def gaussian(x: SingleArray, y: SingleArray) -> SingleArray:
+        K: SingleArray = np.exp(np.float32(-0.5) * np.square(x - y))
+        return K
 
-def _gaussian(x: SingleArray, y: SingleArray) -> SingleArray:
-    K: SingleArray = np.exp(np.float32(-0.5) * np.square(x - y))
-    return K
-
-
-SingleArray = npt.NDArray[np.float32]
-Closeness = Callable[[SingleArray, SingleArray], SingleArray]
-
-_CHUNK_BYTES = 48_000_000
+    return alignment(X, gaussian, progress, "hsic")
 
 
 def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: str) -> FloatArray:
@@ -97,10 +87,10 @@ def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: st
 
     Notes
     -----
-    Cost: between n²/2 (many items) and n² (few) multiplications a pair, as matrix products in
+    Cost: between n²/2 (many items) and n² (few) multiplications per pair, as matrix products in
     single precision whose sums are added up in double precision.
     """
-    X = moderate(X)
+    X = rescale_extremes(X)
     Z = ((X - X.mean(axis=0)) / X.std(axis=0)).T.astype(np.float32)
     p, n = Z.shape
     rows = max(1, min(n, _CHUNK_BYTES // (4 * n * p)))

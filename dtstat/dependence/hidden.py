@@ -96,14 +96,14 @@ def exceeding_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
 
 
 def responsible_items(pairs: tuple[HiddenPair, ...]) -> list[int]:
-    """Items that turn: of every pair the one whose best function stays straight.
+    """Items that are not monotone: of every pair the one whose best function stays straight.
 
     If x rises with a factor z and y with z², it is x that must be bent, into x², to meet y.
     """
-    turning = {
+    found = {
         pair.first if pair.first_straight > pair.second_straight else pair.second for pair in pairs
     }
-    return sorted(turning)
+    return sorted(found)
 
 
 def _features(x: FloatArray) -> FloatArray:

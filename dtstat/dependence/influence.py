@@ -39,7 +39,7 @@ from dtstat.data.kinds import ItemKind
 from dtstat.dependence.bivariate_normal import table_influence
 from dtstat.dependence.measures import INVERSE_BRIDGES, LATENT, RANKS
 from dtstat.dependence.ordinal_scores import serial_influence
-from dtstat.dependence.pearson import moderate, pearson
+from dtstat.dependence.pearson import pearson, rescale_extremes
 from dtstat.dependence.polychoric import code_item, latent_correlation_matrix
 from dtstat.dependence.spearman import dense_codes
 
@@ -156,7 +156,7 @@ def _centered(influence: FloatArray) -> FloatArray:
 
 
 def _pearson(values: FloatArray, R: FloatArray) -> FloatArray:
-    values = moderate(values)
+    values = rescale_extremes(values)
     Z = values - np.nanmean(values, axis=0)
     Z /= np.sqrt(np.nanmean(Z**2, axis=0))
     Z = np.nan_to_num(Z)

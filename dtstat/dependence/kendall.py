@@ -1,7 +1,4 @@
-"""Kendall's tau-b, from bits.
-
-Kendall's tau-b one pair of items at a time: from their table, or by merging.
-"""
+"""Kendall's tau-b: of all pairs from packed signs, or pair by pair from tables or by merging."""
 
 from __future__ import annotations
 
@@ -21,9 +18,11 @@ Words = npt.NDArray[np.uint64]
 SmallCodes = npt.NDArray[np.int16] | Codes
 
 _CHUNK_BYTES = 32_000_000
-_TILE = 32  # columns a side: two tiles of _WORDS words stay in the second-level cache
+_TILE = 32  # columns per side: two tiles of _WORDS words stay in the second-level cache
 _WORDS = 1024
 
+# A table of K × K cells is read in about K² steps; merging takes n log n slower ones.
+_CELLS_PER_ROW = 4
 # Costs in nanoseconds, measured; they only decide which of two equal answers comes sooner.
 _NS_ROW, _NS_BIT, _NS_WORD, _NS_MERGE = 20_000, 0.5, 0.27, 6.4
 
@@ -46,10 +45,10 @@ def kendall(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> Fl
 
     Notes
     -----
-    Three ways to the same number. Items of few levels: the table of counts, n steps a pair.
+    Three ways to the same number. Items of few levels: the table of counts, n steps per pair.
     Many items without gaps: the signs of all pairs of rows packed into bits, g = [x_a > x_b] and
-    u = [x_a ≠ x_b]; as s = 2g − u, every sum above is a count of common bits, n²/128 words a pair.
-    Else, and for very many rows: merging, n log n steps a pair.
+    u = [x_a ≠ x_b]; as s = 2g − u, every sum above counts common bits, n²/128 words per pair.
+    Else, and for very many rows: merging, n log n steps per pair.
     """
     codes, order = dense_codes(X)
     planes = 2 if (codes.max(axis=1) < len(X) - 1).any() else 1
@@ -163,10 +162,6 @@ def _popcount(x: np.uint64) -> np.uint64:
     return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-# A table of K × K cells is read in about K² steps; merging takes n log n slower ones.
-_CELLS_A_ROW = 4
-
-
 def tau_b_by_pairs(
     codes: Codes, order: Codes, n_jobs: Jobs = None, progress: Progress = None
 ) -> FloatArray:
@@ -184,7 +179,7 @@ def tau_b_by_pairs(
 def suits_tables(codes: Codes) -> bool:
     """Whether all items have so few levels that tables are the way."""
     levels = int(codes.max()) + 1
-    return levels * levels <= _CELLS_A_ROW * len(codes.T)
+    return levels * levels <= _CELLS_PER_ROW * len(codes.T)
 
 
 @kernel
@@ -194,7 +189,7 @@ def _row(codes: Codes, order: Codes, i: int) -> FloatArray:
     row = np.empty(p - i - 1)
     levels = codes[i].max() + 1
     for j in range(i + 1, p):
-        if levels * (codes[j].max() + 1) <= _CELLS_A_ROW * n:
+        if levels * (codes[j].max() + 1) <= _CELLS_PER_ROW * n:
             s, untied_i, untied_j = _from_table(codes[i], codes[j])
         else:
             s, untied_i, untied_j = _by_merging(codes[i], codes[j], order[j])

@@ -107,7 +107,10 @@ class DependenceMatrix:
         if measure == "pearson":
             R = _correlations(R)
         _check_entries(R, named)
-        return cls(R, named, str(measure), _rows(n_obs))
+        if n_obs is not None:
+            advice = "It is the number of rows behind the matrix."
+            n_obs = checks.integer("n_obs", n_obs, 2, advice)
+        return cls(R, named, str(measure), n_obs)
 
     @property
     def n_items(self) -> int:
@@ -148,7 +151,7 @@ class DependenceMatrix:
             text += f", {self.n_obs} rows"
         if self.pairwise_n is not None:
             least = self.pairwise_n[np.triu_indices(self.n_items, 1)].min()
-            text += f" (at least {least} a pair)"
+            text += f" (at least {least} per pair)"
         return text
 
 
@@ -217,7 +220,8 @@ def _symmetric(R: FloatArray, names: Sequence[str]) -> FloatArray:
 def _correlations(S: FloatArray) -> FloatArray:
     """Correlations of a covariance matrix; any other matrix as it is."""
     variances = np.diag(S)
-    if not (np.isfinite(variances) & (variances > 0)).all() or _is_unit(variances):
+    is_unit = (np.abs(variances - 1) <= _ROUNDING).all()
+    if not (np.isfinite(variances) & (variances > 0)).all() or is_unit:
         return S
     if (variances <= 1).all():  # variances of yes or no are at most 1/4
         warn(
@@ -229,10 +233,6 @@ def _correlations(S: FloatArray) -> FloatArray:
     sd = np.sqrt(variances)
     R: FloatArray = S / sd / sd[:, None]
     return R
-
-
-def _is_unit(diagonal: FloatArray) -> bool:
-    return bool((np.abs(diagonal - 1) <= _ROUNDING).all())
 
 
 def _check_entries(R: FloatArray, names: Sequence[str]) -> None:
@@ -252,9 +252,3 @@ def _check_entries(R: FloatArray, names: Sequence[str]) -> None:
         "`matrix` must hold values in [-1, 1]; that of {} is outside. Scale the measure.",
     )
     np.clip(R, -1.0, 1.0, out=R)
-
-
-def _rows(n_obs: int | None) -> int | None:
-    if n_obs is None:
-        return None
-    return checks.integer("n_obs", n_obs, 2, "It is the number of rows behind the matrix.")

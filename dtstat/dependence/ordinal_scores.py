@@ -286,7 +286,7 @@ def _around_thresholds(strip: FloatArray) -> FloatArray:
 def serial_derivatives(
     ordinal: OrdinalMargin, continuous: ContinuousMargin, rho: float
 ) -> tuple[PairLines, PairLines]:
-    """First derivatives ∂ℓ and second ∂²ℓ/∂ρ∂ of an ordinal and a continuous item, a line a row.
+    """First derivatives ∂ℓ and second ∂²ℓ/∂ρ∂ of an ordinal and a continuous item, row by row.
 
     ℓ = log φ(z) - log σ + log P, P = Φ(u) - Φ(w), with u, w = (τ - ρz)/s at the upper and the lower
     limit of the row's category and s² = 1-ρ² (Olsson, Drasgow & Dorans, 1982).
@@ -328,7 +328,7 @@ def _between(w: FloatArray, u: FloatArray) -> FloatArray:
 def normal_derivatives(
     first: ContinuousMargin, second: ContinuousMargin, rho: float
 ) -> tuple[PairLines, PairLines]:
-    """First derivatives ∂ℓ and second ∂²ℓ/∂ρ∂ of two continuous items, a line a row.
+    """First derivatives ∂ℓ and second ∂²ℓ/∂ρ∂ of two continuous items, row by row.
 
     ℓ = -log(σ₁ σ₂ s) - Q/2, Q = (z₁² - 2ρ z₁z₂ + z₂²)/s² and s² = 1-ρ²; ψ_ρ = (ρ + z₁z₂ - ρQ)/s².
     """

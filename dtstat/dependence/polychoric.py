@@ -21,7 +21,7 @@ from dtstat.core.errors import InputError
 from dtstat.core.parallel import Jobs, Progress
 from dtstat.dependence.bivariate_normal import CodeArray, serial_correlation, table_correlation
 from dtstat.dependence.pairs import run_blocks
-from dtstat.dependence.pearson import moderate, pearson
+from dtstat.dependence.pearson import pearson, rescale_extremes
 
 Kind: TypeAlias = Literal["binary", "ordinal", "continuous"]
 # Codes 0..K-1 (-1 where missing) and the K+1 limits that separate them.
@@ -134,7 +134,12 @@ def latent_correlation_matrix(
     InputError
         If ``values`` is not a matrix with one column for each of ``kinds``.
     """
-    _check_shape(values, kinds)
+    if values.ndim != 2 or values.shape[1] != len(kinds):
+        raise InputError(
+            f"`values` must be a matrix with one column for each of the {len(kinds)} `kinds`; "
+            f"got shape {values.shape}. Give one kind for each item.",
+            argument="values",
+        )
     continuous = [j for j, kind in enumerate(kinds) if kind == "continuous"]
     ordinal = [j for j, kind in enumerate(kinds) if kind != "continuous"]
     scores = [_standardize(values[:, j]) for j in continuous]
@@ -144,29 +149,14 @@ def latent_correlation_matrix(
         result[np.ix_(continuous, continuous)] = pearson(values[:, continuous])
 
     def row(a: int) -> FloatArray:
-        return _row(coded[a], coded[a + 1 :], scores)
+        polychoric = [_polychoric(*coded[a], *other) for other in coded[a + 1 :]]
+        return np.array(polychoric + [_polyserial(z, *coded[a]) for z in scores])
 
     blocks = run_blocks(row, range(len(ordinal)), n_jobs, progress, "latent correlations")
     for a, values in blocks:
         others = ordinal[a + 1 :] + continuous
         result[ordinal[a], others] = result[others, ordinal[a]] = values
     return result
-
-
-def _check_shape(values: FloatArray, kinds: Sequence[Kind]) -> None:
-    """Refuse anything but a matrix with one column for each kind."""
-    if values.ndim != 2 or values.shape[1] != len(kinds):
-        raise InputError(
-            f"`values` must be a matrix with one column for each of the {len(kinds)} `kinds`; "
-            f"got shape {values.shape}. Give one kind for each item.",
-            argument="values",
-        )
-
-
-def _row(item: Coded, others: list[Coded], scores: list[FloatArray]) -> FloatArray:
-    """Correlations of one ordinal item with other ordinal items, then with continuous ones."""
-    polychoric = [_polychoric(*item, *other) for other in others]
-    return np.array(polychoric + [_polyserial(z, *item) for z in scores])
 
 
 def code_item(column: FloatArray) -> Coded:
@@ -186,7 +176,7 @@ def _standardize(column: FloatArray) -> FloatArray:
     observed = ~np.isnan(column)
     if not observed.any():
         return column.copy()
-    column = moderate(column)
+    column = rescale_extremes(column)
     centered = column - np.mean(column[observed])
     sd = np.sqrt(np.mean(centered[observed] ** 2))
     varies = sd > _NO_VARIANCE * np.max(np.abs(column[observed]))

@@ -1,4 +1,4 @@
-"""Chatterjee's xi, symmetrized."""
+"""Chatterjee's xi, made symmetric."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def xi_correlation(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None
 
     Notes
     -----
-    Cost: O(n) a pair after sorting each column.
+    Cost: O(n) per pair after sorting each column.
     """
     codes, order = dense_codes(X)
     at_most = [np.cumsum(np.bincount(column)) for column in codes]
