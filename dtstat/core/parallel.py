@@ -210,10 +210,10 @@ class _Packed:
         self.work = work
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _packed, (_pack(self.work),)
+        return _unpack_work, (_pack(self.work),)
 
 
-def _packed(content: bytes) -> _Packed:
+def _unpack_work(content: bytes) -> _Packed:
     return _Packed(_unpack(content))
 
 

@@ -128,7 +128,7 @@ def check_whole(column: pd.Series[Any], item: str) -> None:
 def _too_many_digits(number: object, row: int, item: str) -> InputError:
     return InputError(
         f"item '{item}' holds {shown(number)} in row {row}; whole numbers beyond {LARGEST_WHOLE} "
-        "cannot be told apart in computing. Leave the item out if it is a number of identity, or "
+        "cannot be told apart when computed with. Leave the item out if it identifies people, or "
         "measure it in other units.",
         argument="data",
     )

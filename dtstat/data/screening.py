@@ -36,8 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from dtstat.core.errors import DataWarning, shortened, warn
-from dtstat.data.checks import LONGEST_NAME, MAX_LISTED, listed
+from dtstat.core.errors import DataWarning, shorten_middle, warn
+from dtstat.data.checks import LONGEST_NAME, MAX_LISTED, quote_names
 from dtstat.data.kinds import MAX_ORDINAL_LEVELS
 
 _DIGITS = (1, 11, 111, 1111, 11111)
@@ -141,7 +141,7 @@ def warn_of_codes(suspects: Sequence[Suspect], stacklevel: int = 2) -> None:
 
 def _list_suspects(suspects: Sequence[Suspect]) -> str:
     texts = [
-        f"{one.times} time{'s' * (one.times > 1)} in '{shortened(one.item, LONGEST_NAME)}'"
+        f"{one.times} time{'s' * (one.times > 1)} in '{shorten_middle(one.item, LONGEST_NAME)}'"
         for one in suspects[:MAX_LISTED]
     ]
     rest = len(suspects) - MAX_LISTED
@@ -329,11 +329,13 @@ def _words(X: Values, lead: int, signs: Values, average: bool, names: Sequence[s
     if not plus and not average:
         together = float(np.median(X[:, lead] - X @ signs))
         parts = [names[k] for k in sorted([lead, *np.flatnonzero(signs).tolist()])]
-        return Combination(f"items {listed(parts)} add up to {together:g}", "leave one of them out")
+        return Combination(
+            f"items {quote_names(parts)} add up to {together:g}", "leave one of them out"
+        )
     what = "mean" if average else "sum"
-    of = listed(plus) + (f" and, reversed, {listed(minus)}" if plus and minus else "")
+    of = quote_names(plus) + (f" and, reversed, {quote_names(minus)}" if plus and minus else "")
     if not plus:
-        of = f"{listed(minus)}, reversed"
+        of = f"{quote_names(minus)}, reversed"
     return Combination(f"item '{names[lead]}' is the {what} of {of}", "leave it out")
 
 
@@ -346,7 +348,7 @@ def _describe_exact(
     if len(used) < 3 or np.ptp(left) > 2 * _EXACT:
         return None
     *others, last = used.tolist()
-    parts = listed([names[k] for k in others])
+    parts = quote_names([names[k] for k in others])
     return Combination(
         f"item '{names[last]}' is an exact linear combination of {parts}", "leave one of them out"
     )

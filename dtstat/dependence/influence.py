@@ -133,7 +133,7 @@ def row_influences(
     """(n, p, p) influence of each row on each latent correlation; see :func:`latent_influence`."""
     observed = ~np.isnan(values)
     if measure in LATENT:
-        return _centered(_categorical(values, kinds, R))
+        return _center(_categorical(values, kinds, R))
     if measure == "pearson":
         influence = _pearson(values, R)
     elif measure == "spearman":
@@ -145,10 +145,10 @@ def row_influences(
         common = np.maximum(both.sum(axis=0), 1)
         influence -= (influence * both).sum(axis=0) / common
         influence *= both * (len(values) / common)
-    return _centered(influence)
+    return _center(influence)
 
 
-def _centered(influence: FloatArray) -> FloatArray:
+def _center(influence: FloatArray) -> FloatArray:
     influence -= influence.mean(axis=0)
     diagonal = np.arange(influence.shape[1])
     influence[:, diagonal, diagonal] = 0.0

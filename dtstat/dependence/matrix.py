@@ -102,7 +102,7 @@ class DependenceMatrix:
         R = _square(matrix)
         named = _item_names(names, len(R))
         if not isinstance(measure, str):
-            raise checks.refusal("measure", "a name", measure, "Any will do.")
+            raise checks.refusal("measure", "a name", measure, "Any name is allowed.")
         R = _symmetric(_both_triangles(R), named)
         if measure == "pearson":
             R = _correlations(R)

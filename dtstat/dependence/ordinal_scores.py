@@ -244,7 +244,13 @@ def table_derivatives(h: FloatArray, k: FloatArray, rho: float) -> tuple[PairLin
         for derivative in (dpi[..., None], first, second, ddpi[..., None], rho_first, rho_second)
     ]
     scores = PairLines(ratios[0][:, 0], ratios[1], ratios[2])
-    return scores, _less_products(PairLines(ratios[3][:, 0], ratios[4], ratios[5]), scores)
+    psi = scores.rho[:, None]
+    curvature = PairLines(
+        ratios[3][:, 0] - scores.rho**2,
+        ratios[4] - psi * scores.first,
+        ratios[5] - psi * scores.second,
+    )
+    return scores, curvature
 
 
 def _second_derivative(h: FloatArray, k: FloatArray, rho: float) -> FloatArray:
@@ -343,13 +349,6 @@ def normal_derivatives(
         -_moment_chain(x, (y + 2 * rho * d_x) / s2, first.sd),
         -_moment_chain(y, (x + 2 * rho * d_y) / s2, second.sd),
     )
-
-
-def _less_products(ratios: PairLines, scores: PairLines) -> PairLines:
-    """∂²ℓ/∂ρ∂θ = L_ρθ/L - ψ_ρ ∂ℓ/∂θ, from ratios L_ρθ/L."""
-    psi = scores.rho[:, None]
-    first, second = ratios.first - psi * scores.first, ratios.second - psi * scores.second
-    return PairLines(ratios.rho - scores.rho**2, first, second)
 
 
 def _moment_scores(z: FloatArray, slope: FloatArray, sd: float) -> FloatArray:

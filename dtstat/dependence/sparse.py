@@ -258,13 +258,15 @@ def _block_function(
             f"The data must have at least {FEWEST_ROWS} rows; got {columns.n_rows}.", "data"
         )
     if measure in ("pearson", "spearman"):
-        prepared = _prepared(columns, measure == "spearman", budget, folder)
+        prepared = _prepare_items(columns, measure == "spearman", budget, folder)
         if prepared is not None:
             return _Product(prepared), BLOCK
     return _Pairwise(columns, measure, missing), budget.width
 
 
-def _prepared(columns: Columns, ranked: bool, budget: _Budget, folder: str) -> FloatArray | None:
+def _prepare_items(
+    columns: Columns, ranked: bool, budget: _Budget, folder: str
+) -> FloatArray | None:
     """(p, n) standardized items, on disk if they would take too much memory; None with gaps."""
     shape = len(columns.names), columns.n_rows
     if budget.in_memory:

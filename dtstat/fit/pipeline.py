@@ -21,7 +21,7 @@ from dtstat.core.errors import EstimationError, EstimationWarning, InputError, s
 from dtstat.core.parallel import Jobs, Progress
 from dtstat.curves.estimate import NONLINEAR
 from dtstat.curves.result import NonlinearFit
-from dtstat.data.checks import listed
+from dtstat.data.checks import quote_names
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.compute import Missing, PairFunction, dependence_matrix
 from dtstat.dependence.hidden import hidden_pairs, responsible_items
@@ -134,7 +134,7 @@ def warn_of_hidden(items: ItemData, call: FitCall) -> tuple[str, ...]:
     if not pairs:
         return ()
     first, names = pairs[0], items.names
-    blamed = listed([names[i] for i in responsible_items(pairs)])
+    blamed = quote_names([names[i] for i in responsible_items(pairs)])
     more = f" and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
     text = (
         f"Rank correlations miss how '{names[first.first]}' and '{names[first.second]}' depend "
