@@ -47,16 +47,7 @@ def draw(
     ax: Any,
     options: Mapping[str, Any],
 ) -> Any:
-    """Draw one kind of plot of a result.
-
-    Parameters
-    ----------
-    kinds
-        Name → function that draws.
-    result
-        What to draw.
-    kind, ax, options
-        As the user gave them.
+    """Draw one kind of plot of a result; ``kind``, ``ax`` and ``options`` are as the user gave them.
 
     Raises
     ------

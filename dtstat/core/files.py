@@ -93,16 +93,8 @@ def target(
 ) -> Path:
     """Return the file to write, after all that can be refused before any work is done.
 
-    Parameters
-    ----------
-    path
-        Where the user wants it.
-    kind
-        What will be written.
-    recognize
-        Whether a file that exists is one that dtstat wrote, of this kind.
-    overwrite
-        Whether any file may be replaced.
+    ``recognize`` says whether a file that exists is one that dtstat wrote, of this kind; with
+    ``overwrite`` any file may be replaced.
     """
     replaced = checks.flag("overwrite", overwrite, "True replaces a file, whatever it is.")
     file = checks.writable(path)

@@ -35,13 +35,7 @@ def items_phrase(names: Sequence[str]) -> str:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse item names that are empty or occur twice.
-
-    Raises
-    ------
-    InputError
-        With the positions of empty names, or the names that occur more than once.
-    """
+    """Refuse item names that are empty, cannot be written, or occur twice."""
     empty = [str(k) for k, name in enumerate(names, start=1) if not name.strip()]
     if empty:
         raise InputError(

@@ -215,13 +215,8 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
 def check_usable(items: ItemData) -> None:
     """Refuse items that nothing can be computed from.
 
+    These have no answers or one distinct answer only, or there are fewer than two rows or items.
     Call it again whenever rows have been dropped, for instance by listwise deletion.
-
-    Raises
-    ------
-    InputError
-        When there are fewer than two rows or items, or an item has no answers or only one
-        distinct answer.
     """
     check_shape(items.n_rows, items.n_items)
     check_variation(items.values, items.names)
@@ -254,17 +249,7 @@ def items(data: Any, kinds: Any = None) -> ItemData:
 def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArray]:
     """Index and (n, p) answers of the named items, coded as when a model is fitted.
 
-    Parameters
-    ----------
-    data
-        DataFrame, file or ItemData that has the items by name, or an array of just these.
-    names
-        Items of the model.
-
-    Raises
-    ------
-    InputError
-        If an item is missing, or an array has another number of columns.
+    The data have the items by name, among others, or are an array of just these.
     """
     frame = data.to_frame() if isinstance(data, ItemData) else as_frame(data)
     if not has_names(data):

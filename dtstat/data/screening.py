@@ -91,20 +91,10 @@ def suspected_codes(
     names: Sequence[str],
     labels: Mapping[str, Mapping[object, str]] | None = None,
 ) -> list[Suspect]:
-    """Apply the rule of this module.
+    """Apply the rule of this module to (n, p) answers, NaN where missing.
 
-    Parameters
-    ----------
-    values
-        (n, p) answers, NaN where missing; every column has an answer.
-    names
-        Of the p items.
-    labels
-        Labels of answer codes by item; a code with a label is judged by that, not here.
-
-    Notes
-    -----
-    Cost: O(np), and a sort for items whose largest or smallest answer may be a code.
+    Every column must have an answer. A code with a label is judged by that, not here. Cost: O(np),
+    and a sort for items whose largest or smallest answer may be a code.
     """
     lowest, highest = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     minus_one = not np.isin(lowest, _SMALL_NEGATIVES).any()
@@ -226,17 +216,8 @@ class Combination(NamedTuple):
 def find_combinations(values: Values, names: Sequence[str]) -> list[Combination]:
     """Find items that are sums, means or other linear combinations of two or more others.
 
-    Parameters
-    ----------
-    values
-        (n, p) answers; rows with gaps are left out.
-    names
-        Of the p items.
-
-    Notes
-    -----
-    Cost: O(np² + p³) for at most 20 p + 2000 of the rows; nothing is looked for in more than
-    ``MOST_ITEMS`` items, or in hardly more rows than items.
+    Rows with gaps are left out. Cost: O(np² + p³) for at most 20 p + 2000 of the rows; nothing is
+    looked for in more than ``MOST_ITEMS`` items, or in hardly more rows than items.
     """
     n, p = values.shape
     if not 3 <= p <= MOST_ITEMS:

@@ -32,14 +32,7 @@ def distance_correlation(X: FloatArray, progress: Progress = None) -> FloatArray
         dCor² = ⟨A_i, A_j⟩ / √(⟨A_i, A_i⟩ ⟨A_j, A_j⟩),   A = centered matrix of |x_a − x_b|
 
     Zero in the population only under independence. In a sample of n rows independent items have
-    a value of the order of 1/√n, not zero.
-
-    Parameters
-    ----------
-    X
-        (n, p) complete data, no column constant.
-    progress
-        Progress.
+    a value of the order of 1/√n, not zero. X is (n, p), complete, no column constant.
     """
     R: FloatArray = np.sqrt(alignment(X, lambda x, y: np.abs(x - y), progress, "distance"))
     return R
@@ -53,13 +46,7 @@ def normalized_hsic(X: FloatArray, progress: Progress = None) -> FloatArray:
     with K(a, b) = exp(−(x_a − x_b)² / 2) of the standardized item: the bandwidth is its standard
     deviation, within 5 % of the usual median distance for normal items and never zero for items
     of few levels (Gretton et al. 2005; Cortes, Mohri & Rostamizadeh 2012 for the scaling).
-
-    Parameters
-    ----------
-    X
-        (n, p) complete data, no column constant.
-    progress
-        Progress.
+    X is (n, p), complete, no column constant.
     """
 
     def gaussian(x: SingleArray, y: SingleArray) -> SingleArray:
@@ -70,25 +57,11 @@ def normalized_hsic(X: FloatArray, progress: Progress = None) -> FloatArray:
 
 
 def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: str) -> FloatArray:
-    """Alignment of all pairs of columns.
+    """Alignment of all pairs of columns, standardized first: (p, p) values in [0, 1].
 
-    Parameters
-    ----------
-    X
-        (n, p) complete data, no column constant. Columns are standardized first.
-    closeness
-        Function of two broadcastable arrays of values: the entries of K.
-    progress, label
-        Progress, and what to call the work.
-
-    Returns
-    -------
-    (p, p) array with values in [0, 1].
-
-    Notes
-    -----
-    Cost: between n²/2 (many items) and n² (few) multiplications per pair, as matrix products in
-    single precision whose sums are added up in double precision.
+    ``closeness`` takes two broadcastable arrays of values and returns the entries of K. Cost:
+    between n²/2 (many items) and n² (few) multiplications per pair, as matrix products in single
+    precision whose sums are added up in double precision.
     """
     X = rescale_extremes(X)
     Z = ((X - X.mean(axis=0)) / X.std(axis=0)).T.astype(np.float32)

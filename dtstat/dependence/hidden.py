@@ -57,23 +57,14 @@ class HiddenPair:
 def hidden_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
     """Pairs whose dependence rank correlations miss, the clearest first.
 
-    Parameters
-    ----------
-    X
-        (n, p) answers, NaN if missing; no column constant. With more than 300 items nothing is
-        looked for.
+    X is (n, p), NaN where missing, no column constant. With more than 300 items nothing is looked
+    for.
     """
     return tuple(pair for pair in exceeding_pairs(X) if pair.excess > _GAP)
 
 
 def exceeding_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
-    """Pairs that depend on each other by more than ranks show, and by more than chance explains.
-
-    Parameters
-    ----------
-    X
-        As in :func:`hidden_pairs`.
-    """
+    """Pairs that depend on each other by more than ranks show, and by more than chance explains."""
     p = X.shape[1]
     if p > _MOST_ITEMS:
         return ()

@@ -91,18 +91,8 @@ def latent_influence(
 ) -> Influence:
     """Influence of rows, all or so many that memory stays bounded, on latent correlations.
 
-    Parameters
-    ----------
-    values
-        (n, p) answers, NaN where missing.
-    kinds
-        Kinds of the items.
-    measure
-        What the correlations were computed from, one that has a latent correlation.
-    R
-        (p, p) latent correlations.
-    most_numbers
-        Largest size of the array of influences.
+    ``values`` are (n, p) answers, NaN where missing; R are the (p, p) latent correlations that were
+    computed by ``measure``; the array of influences has at most ``most_numbers`` numbers.
     """
     n, p = values.shape
     m = most_rows(n, p, measure, most_numbers)
@@ -213,14 +203,8 @@ def _of_correlation(
 ) -> FloatArray:
     """Influence on a function of r_ij = m_ij / √(m_ii m_jj), from that on the moments m, in place.
 
-    Parameters
-    ----------
-    product
-        (n, p, p) influence on the moments; overwritten.
-    scale
-        (p,) moments m_ii.
-    r, slope
-        (p, p) correlations, and derivatives of the function in them.
+    ``product`` holds the (n, p, p) influence on the moments and is overwritten, ``scale`` the m_ii,
+    ``slope`` the derivatives of the function in r.
     """
     own = np.einsum("rii->ri", product) / scale
     product /= np.sqrt(np.outer(scale, scale))

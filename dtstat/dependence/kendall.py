@@ -32,16 +32,7 @@ def kendall(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> Fl
 
         τ_b = Σ s_i s_j / √(Σ s_i² Σ s_j²),   s_i = sign(x_ai − x_bi) over pairs of rows a < b
 
-    Parameters
-    ----------
-    X
-        (n, p) data; NaN is missing.
-    n_jobs, progress
-        Threads and progress.
-
-    Returns
-    -------
-    (p, p) array; NaN for a pair with a constant item.
+    X is (n, p), NaN where missing; the result is (p, p), NaN for a pair with a constant item.
 
     Notes
     -----
@@ -167,10 +158,7 @@ def tau_b_by_pairs(
 ) -> FloatArray:
     """Tau-b of all pairs of coded columns, on the rows each pair has in common.
 
-    Parameters
-    ----------
-    codes, order
-        As :func:`dtstat.dependence.spearman.dense_codes` returns them.
+    ``codes`` and ``order`` are as :func:`dtstat.dependence.spearman.dense_codes` returns them.
     """
     row = partial(_row, codes, order)
     return symmetric_matrix(row, len(codes), n_jobs, progress, "kendall")

@@ -21,17 +21,8 @@ def maximal_correlation(X: FloatArray, progress: Progress = None) -> FloatArray:
     value of Q_iᵀ Q_j, where Q_i is an orthonormal basis of item i's. Sees non-monotone dependence,
     such as x and x². Biased upward: below 500 rows m falls from 4 to 3, below 200 to 2.
 
-    Parameters
-    ----------
-    X
-        (n, p) complete data, no column constant.
-    progress
-        Progress.
-
-    Notes
-    -----
-    Cost: one product of mp × n and n × mp matrices, and the singular values of an m × m matrix per
-    pair.
+    X is (n, p), complete, no column constant. Cost: one product of mp × n and n × mp matrices, and
+    the singular values of an m × m matrix per pair.
     """
     n, p = X.shape
     order = next(m for m, rows in _ROWS_FOR_ORDER.items() if n >= rows)

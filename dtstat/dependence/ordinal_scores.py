@@ -171,12 +171,7 @@ def serial_influence(y: FloatArray, z: FloatArray, rho: float) -> FloatArray:
     Rows that both items have count n / n_yz in the score; each item's own parameters are moved by
     all rows that have it.
 
-    Parameters
-    ----------
-    y, z
-        (n,) answers to an ordinal and to a continuous item, NaN where missing.
-    rho
-        The correlation.
+    ``y`` and ``z`` are (n,) answers to an ordinal and a continuous item, NaN where missing.
     """
     n, has_y, has_z = y.size, ~np.isnan(y), ~np.isnan(z)
     both = has_y & has_z

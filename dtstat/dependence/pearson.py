@@ -22,20 +22,8 @@ def pearson(X: FloatArray, n_jobs: Jobs = None) -> FloatArray:
 
         r_ij = Σ (x_i − x̄_i)(x_j − x̄_j) / √(Σ (x_i − x̄_i)² Σ (x_j − x̄_j)²)
 
-    Parameters
-    ----------
-    X
-        (n, p) data; NaN is missing.
-    n_jobs
-        Threads for blocks of the matrix, where no value is missing.
-
-    Returns
-    -------
-    (p, p) array; NaN for a pair with a constant item.
-
-    Notes
-    -----
-    Cost: one product of a p × n and an n × p matrix; five if values are missing.
+    X is (n, p), NaN where missing; the result is (p, p), NaN for a pair with a constant item. Cost:
+    one product of a p × n and an n × p matrix; five if values are missing.
     """
     missing = np.isnan(X)
     if not missing.any():

@@ -37,15 +37,7 @@ def thresholds(column: FloatArray) -> FloatArray:
 
     τ_a = Φ⁻¹(share of the observed rows in the first a of the K categories), a = 1..K-1.
 
-    Parameters
-    ----------
-    column
-        Answers, shape (n,), NaN where missing. Only their order matters.
-
-    Returns
-    -------
-    FloatArray
-        Increasing thresholds, shape (K-1,).
+    ``column`` is (n,), NaN where missing; only the order of its values matters.
 
     Examples
     --------
@@ -67,16 +59,8 @@ def polychoric_pair(x: FloatArray, y: FloatArray) -> float:
     likelihood, and counts added to many of them would pull the correlation towards zero. A larger
     table that a perfect association explains gives ±0.9999, however few rows say so.
 
-    Parameters
-    ----------
-    x, y
-        Answers, shape (n,), NaN where missing.
-
-    Returns
-    -------
-    float
-        Estimate in [-0.9999, 0.9999]; NaN when an item has fewer than two categories in the rows
-        that both items share.
+    ``x`` and ``y`` are (n,), NaN where missing. The estimate lies in [-0.9999, 0.9999]; NaN when an
+    item has fewer than two categories in the rows that both items share.
     """
     return _polychoric(*code_item(x), *code_item(y))
 
@@ -88,16 +72,8 @@ def polyserial_pair(z: FloatArray, y: FloatArray) -> float:
     standardized by the mean and population standard deviation of all its observed rows (Olsson,
     Drasgow & Dorans, 1982, two-step estimate).
 
-    Parameters
-    ----------
-    z, y
-        Answers, shape (n,), NaN where missing.
-
-    Returns
-    -------
-    float
-        Estimate in [-0.9999, 0.9999]; NaN when ``y`` has fewer than two categories, or ``z`` fewer
-        than two values, in the rows that both items share.
+    ``z`` and ``y`` are (n,), NaN where missing. The estimate lies in [-0.9999, 0.9999]; NaN when
+    ``y`` has fewer than two categories, or ``z`` fewer than two values, in the rows both share.
     """
     return _polyserial(_standardize(z), *code_item(y))
 
@@ -113,26 +89,8 @@ def latent_correlation_matrix(
     by pair and need not be positive definite. A polychoric pair costs one pass over the rows and
     about 6 normal integrals for each cell of its table, a polyserial pair about 6 passes.
 
-    Parameters
-    ----------
-    values
-        Answers, shape (n, p), NaN where missing.
-    kinds
-        "binary", "ordinal" or "continuous" for each of the p items.
-    n_jobs
-        Threads, in the sense of joblib. The result does not depend on it.
-    progress
-        See :mod:`dtstat.core.parallel`; counted in ordinal items.
-
-    Returns
-    -------
-    FloatArray
-        Shape (p, p), symmetric. NaN marks a pair in whose common rows an item does not vary.
-
-    Raises
-    ------
-    InputError
-        If ``values`` is not a matrix with one column for each of ``kinds``.
+    ``values`` is (n, p), NaN where missing. NaN in the result marks a pair in whose common rows an
+    item does not vary. Progress is counted in ordinal items.
     """
     if values.ndim != 2 or values.shape[1] != len(kinds):
         raise InputError(

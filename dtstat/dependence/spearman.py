@@ -18,16 +18,8 @@ Codes = npt.NDArray[np.int32]
 def spearman(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> FloatArray:
     """Spearman's rank correlation: Pearson's of the average ranks (Spearman 1904).
 
-    Parameters
-    ----------
-    X
-        (n, p) data; NaN is missing. Each pair is ranked anew on its common rows.
-    n_jobs, progress
-        Threads; progress with missing values.
-
-    Notes
-    -----
-    Cost: sorting each column and one matrix product; O(n) more for each pair with missing values.
+    X is (n, p), NaN where missing; each pair is ranked anew on its common rows. Cost: sorting each
+    column and one matrix product; O(n) more for each pair with missing values.
     """
     complete = np.asarray(~np.isnan(X).any(axis=0))
     if complete.all():
@@ -48,16 +40,8 @@ def spearman_from_tables(
     The mean rank of a level is (number of answers below it) + (1 + number of answers on it) / 2,
     so the table of a pair has all there is to know; nothing is sorted.
 
-    Parameters
-    ----------
-    codes
-        (p, n) levels 0, 1, 2, ... in rising order, −1 where missing; levels may be empty.
-    n_jobs, progress
-        Threads and progress.
-
-    Returns
-    -------
-    (p, p) array; NaN for a pair with a constant item.
+    ``codes`` is (p, n): levels 0, 1, 2, ... in rising order, −1 where missing; levels may be empty.
+    The result is (p, p), NaN for a pair with a constant item.
     """
     return symmetric_matrix(partial(_table_row, codes), len(codes), n_jobs, progress, "spearman")
 
@@ -79,12 +63,7 @@ def average_ranks(X: FloatArray) -> FloatArray:
 def dense_codes(X: FloatArray) -> tuple[Codes, Codes]:
     """Code the distinct values of each column as 0, 1, 2, ... in rising order.
 
-    Returns
-    -------
-    codes
-        (p, n) the number of each value; -1 where it is missing.
-    order
-        (p, n) the rows that sort each column, missing ones last.
+    Returns (p, n) codes, −1 where missing, and the (p, n) rows that sort each column, missing last.
     """
     order = np.argsort(X.T, axis=1)
     ascending = np.take_along_axis(X.T, order, axis=1)
