@@ -47,7 +47,7 @@ def draw(
     ax: Any,
     options: Mapping[str, Any],
 ) -> Any:
-    """Draw one kind of plot of a result; ``kind``, ``ax`` and ``options`` are as the user gave them.
+    """Draw one kind of plot of a result; ``kind``, ``ax`` and ``options`` come from the user.
 
     Raises
     ------
