@@ -1,10 +1,4 @@
-"""Names for the array types that pass between modules.
-
-How dtstat compiles its kernels: one typed decorator around numba.
-
-Kernels are cached on disk, release the interpreter lock so that threads can run them side by
-side, and are called in blocks of a fraction of a second so that Ctrl-C works.
-"""
+"""Types of arrays, and the decorator that compiles functions of them."""
 
 from __future__ import annotations
 
@@ -20,10 +14,13 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 SmallIntArray = npt.NDArray[np.int32]
 
-
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def kernel(function: F) -> F:
-    """Compile a function of arrays and numbers on its first call."""
+    """Compile a function of arrays and numbers on its first call.
+
+    Kernels are cached on disk and release the interpreter lock, so that threads can run them side
+    by side. Call them in blocks of a fraction of a second, so that Ctrl-C works.
+    """
     return cast(F, njit(cache=True, nogil=True)(function))

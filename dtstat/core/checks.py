@@ -1,15 +1,14 @@
-"""Checks of scalar arguments: what was wrong, what was got, what to do.
+"""Checks of arguments, whose messages say what was wrong, what was got, and what to do.
 
-Whole numbers may arrive as floats, because R has no other numbers by default.
-
-Seeds: every simulation can be repeated from one whole number.
+Whole numbers may arrive as floats, because R has no other numbers by default. A seed becomes one
+whole number from which every simulation can be repeated.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -21,6 +20,9 @@ from dtstat.core.errors import InputError, nearest, shown
 LARGEST_WHOLE = 2**53
 # Numbers that one array may have, 8 GB of them: what asks for more is a slip of the keyboard.
 MOST_CELLS = 10**9
+_SEED_BITS = 53  # seeds chosen here are exact in a double, so that R can hold them
+
+Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def integer(
@@ -40,50 +42,32 @@ def integer(
 
 def positive(name: str, value: object, advice: str) -> float:
     """Return ``value`` as a float if 0 < value < ∞."""
-    number = _real(value)
-    if not 0 < number < math.inf:
-        raise refusal(name, "a positive number", value, advice)
-    return number
+    return _real_where(lambda x: 0 < x < math.inf, "a positive number", name, value, advice)
 
 
 def unit_interval(name: str, value: object, advice: str) -> float:
     """Return ``value`` as a float if 0 ≤ value ≤ 1."""
-    number = _real(value)
-    if not 0 <= number <= 1:
-        raise refusal(name, "a number in [0, 1]", value, advice)
-    return number
+    return _real_where(lambda x: 0 <= x <= 1, "a number in [0, 1]", name, value, advice)
 
 
 def positive_unit(name: str, value: object, advice: str) -> float:
     """Return ``value`` as a float if 0 < value ≤ 1."""
-    number = _real(value)
-    if not 0 < number <= 1:
-        raise refusal(name, "a number in (0, 1]", value, advice)
-    return number
+    return _real_where(lambda x: 0 < x <= 1, "a number in (0, 1]", name, value, advice)
 
 
 def open_unit(name: str, value: object, advice: str) -> float:
     """Return ``value`` as a float if 0 < value < 1."""
-    number = _real(value)
-    if not 0 < number < 1:
-        raise refusal(name, "a number in (0, 1)", value, advice)
-    return number
+    return _real_where(lambda x: 0 < x < 1, "a number in (0, 1)", name, value, advice)
 
 
 def proportion(name: str, value: object, advice: str) -> float:
     """Return ``value`` as a float if 0 ≤ value < 1."""
-    number = _real(value)
-    if not 0 <= number < 1:
-        raise refusal(name, "a number in [0, 1)", value, advice)
-    return number
+    return _real_where(lambda x: 0 <= x < 1, "a number in [0, 1)", name, value, advice)
 
 
 def finite(name: str, value: object, advice: str) -> float:
     """Return ``value`` as a float if it is neither infinite nor missing."""
-    number = _real(value)
-    if not math.isfinite(number):
-        raise refusal(name, "a finite number", value, advice)
-    return number
+    return _real_where(math.isfinite, "a finite number", name, value, advice)
 
 
 def size(name: str, value: object, shape: tuple[int, ...]) -> None:
@@ -100,11 +84,6 @@ def choice(name: str, value: object, known: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in known:
         raise unknown(name, "a known name", value, known)
     return value
-
-
-def unknown(name: str, wanted: str, value: object, known: Iterable[str]) -> InputError:
-    """Build the error for a name that is none of the ``known``, with a suggestion."""
-    return refusal(name, wanted, value, nearest(value if isinstance(value, str) else "", known))
 
 
 def flag(name: str, value: object, advice: str) -> bool:
@@ -124,6 +103,11 @@ def texts(name: str, values: object, advice: str) -> list[str]:
         return [str(one) for one in values]
     except Exception:  # a str of somebody else's class
         raise refusal(name, "a list of names", values, advice) from None
+
+
+def is_scalar(value: object) -> bool:
+    """Whether a value is an array without dimensions, which says of itself that it is iterable."""
+    return isinstance(value, np.ndarray) and value.ndim == 0
 
 
 def writable(path: str | os.PathLike[str]) -> Path:
@@ -157,33 +141,6 @@ def _obstacle(file: Path) -> str:
     return ""
 
 
-def refusal(name: str, wanted: str, value: object, advice: str) -> InputError:
-    """Build the error for argument ``name``, which should have been ``wanted``."""
-    got = value.item() if isinstance(value, np.generic) else value
-    return InputError(f"`{name}` must be {wanted}; got {shown(got)}. {advice}", name)
-
-
-def _real(value: object) -> float:
-    """Return ``value`` as a float, NaN (which fails every check) if it is no number."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
-
-
-def is_scalar(value: object) -> bool:
-    """Whether a value is an array without dimensions, which says of itself that it is iterable."""
-    return isinstance(value, np.ndarray) and value.ndim == 0
-
-
-Seed = int | np.random.SeedSequence | np.random.Generator | None
-
-# The seeds chosen here are exact in a double, so that R can hold them.
-_SEED_BITS = 53
-
-
 def seed_number(seed: Seed) -> int:
     """Return the whole number that stands for ``seed``.
 
@@ -203,3 +160,33 @@ def seed_number(seed: Seed) -> int:
 def streams(seed: int, count: int) -> list[np.random.Generator]:
     """Return ``count`` independent generators, the same for the same seed."""
     return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(count)]
+
+
+def refusal(name: str, wanted: str, value: object, advice: str) -> InputError:
+    """Build the error for argument ``name``, which should have been ``wanted``."""
+    got = value.item() if isinstance(value, np.generic) else value
+    return InputError(f"`{name}` must be {wanted}; got {shown(got)}. {advice}", name)
+
+
+def unknown(name: str, wanted: str, value: object, known: Iterable[str]) -> InputError:
+    """Build the error for a name that is none of the ``known``, with a suggestion."""
+    return refusal(name, wanted, value, nearest(value if isinstance(value, str) else "", known))
+
+
+def _real_where(
+    holds: Callable[[float], bool], wanted: str, name: str, value: object, advice: str
+) -> float:
+    number = _real(value)
+    if not holds(number):
+        raise refusal(name, wanted, value, advice)
+    return number
+
+
+def _real(value: object) -> float:
+    """Return ``value`` as a float, NaN (which fails every check) if it is no number."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]

@@ -48,7 +48,7 @@ class DTError(Exception):
     """Base class of every error dtstat raises on purpose."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(shortened(printable(message), _LONGEST_MESSAGE))
+        super().__init__(shorten_middle(printable(message), _LONGEST_MESSAGE))
 
 
 class InputError(DTError, ValueError):
@@ -87,7 +87,7 @@ class DTWarning(UserWarning):
     """Base class of every warning dtstat gives."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(shortened(printable(message), _LONGEST_MESSAGE))
+        super().__init__(shorten_middle(printable(message), _LONGEST_MESSAGE))
 
 
 class DataWarning(DTWarning):
@@ -137,12 +137,12 @@ def foreign_warnings(
         yield
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten_middle(text: str, longest: int) -> str:
     """Leave out the middle of a long text: its beginning says what it is, its end what to do.
 
     Examples
     --------
-    >>> shortened("abcdefghijklmnop", 9)
+    >>> shorten_middle("abcdefghijklmnop", 9)
     'abc...nop'
     """
     if len(text) <= longest:
@@ -155,8 +155,8 @@ def shown(value: object) -> str:
     """Write a value for a message: what Python prints, shortened; its type if that fails."""
     try:
         # Of a long text only the part that is shown is escaped.
-        text = shortened(value, 2 * _LONGEST_VALUE) if type(value) is str else value
-        return shortened(repr(text), _LONGEST_VALUE)
+        text = shorten_middle(value, 2 * _LONGEST_VALUE) if type(value) is str else value
+        return shorten_middle(repr(text), _LONGEST_VALUE)
     except Exception:  # a repr of somebody else's class, or a number of too many digits
         return f"a value of type {type(value).__name__}"
 
@@ -169,6 +169,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(guess, lowered, n=1, cutoff=0.6)
     if close:
         return f"Did you mean '{lowered[close[0]]}'?"
-    names = [shortened(k, _LONGEST_GUESS) for k in known[:20]]
+    names = [shorten_middle(k, _LONGEST_GUESS) for k in known[:20]]
     listed = ", ".join(names) + (", ..." if len(known) > 20 else "")
     return f"Known: {listed}."

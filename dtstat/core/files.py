@@ -1,24 +1,20 @@
-"""Files that dtstat writes: never under another format's name, over other files, or by halves.
+"""Files that dtstat writes and reads: written whole or not at all, read without being trusted.
 
 A script that is run again overwrites what it wrote before, so a file that is recognized by its
 content as one of dtstat's, of the same kind, may be replaced. Any other file stays unless the user
-says ``overwrite=True`` (``--force`` in the shell, which recognizes nothing).
+says ``overwrite=True`` (``--force`` in the shell, which recognizes nothing), and no file gets a
+name that promises another format.
 
-The zip archive a result is saved in: written the same on any day, read without trusting it.
-
-A file may come from anywhere, so nothing in it is believed before it is checked:
+Results are kept in zip archives, which are written the same on any day. An archive may come from
+anywhere, so nothing in it is believed before it is checked:
 
 - it holds ``metadata.json`` and arrays ``a0.npy``, ``a1.npy``, ... and no other member, none twice;
-- what it unpacks to is checked before anything is unpacked: at most 4 GB, and at most 200 times
-  its own size once that is beyond 64 MB (:mod:`dtstat.core.files` has these numbers, and how to
-  raise them). Nothing is ever written to disk, and no more is unpacked than a member says it has;
+- what it unpacks to is checked before anything is unpacked, as for any packed file: at most
+  ``MOST_BYTES`` (4 GB), and at most ``MOST_RATIO`` (200) times its own size once that is beyond
+  ``FREE_BYTES`` (64 MB). Honest tables and results stay far below; set
+  ``dtstat.core.files.MOST_BYTES`` to read something larger. Nothing is ever written to disk, and no
+  more is unpacked than a member says it has;
 - arrays hold plain numbers and are as long as their headers say; objects (pickles) are refused.
-
-How much a packed file may unpack to: enough for any survey, too little to fill the memory.
-
-At most ``MOST_BYTES`` (4 GB), and at most ``MOST_RATIO`` (200) times the size of the file once
-that is beyond ``FREE_BYTES`` (64 MB): honest tables and results stay far below. To read something
-larger set ``dtstat.core.files.MOST_BYTES``.
 """
 
 from __future__ import annotations
@@ -41,6 +37,16 @@ from numpy.typing import NDArray
 from dtstat.core import checks
 from dtstat.core.errors import InputError
 
+MOST_BYTES = 4 * 1024**3
+MOST_RATIO = 200
+FREE_BYTES = 64 * 1024**2
+MOST_MEMBERS = 100_000
+
+METADATA = "metadata.json"
+_MEMBER = re.compile(r"a(0|[1-9][0-9]{0,6})\.npy")
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_ENCRYPTED = 0x1
+_NUMBERS = "biuf"  # kinds of arrays: booleans and real numbers
 # Endings that name a format. Others, as in "answers.v2", name none and may be chosen freely.
 _FORMATS = re.compile(
     r"\.(csv|tsv|txt|json|xml|yaml|md|tex|html|htm|docx?|odt|rtf|pdf|xlsx?|ods|pptx?|png|jpe?g|gif"
@@ -48,6 +54,17 @@ _FORMATS = re.compile(
     r"|qmd|ipynb|dtstat)",
     re.IGNORECASE,
 )
+
+
+ReadArray = Callable[[str], NDArray[Any]]
+
+
+class DamagedError(ValueError):
+    """The archive is none of dtstat's, or no longer whole."""
+
+
+class TooLargeError(ValueError):
+    """A file would unpack to more than is allowed."""
 
 
 class FileKind(NamedTuple):
@@ -68,19 +85,6 @@ class FileKind(NamedTuple):
     advice: str = ""
 
 
-def check_ending(file: Path, kind: FileKind) -> None:
-    """Refuse a name whose ending promises another format than what will be written."""
-    ending = file.suffix.lower()
-    if ending in kind.endings or not _FORMATS.fullmatch(ending):
-        return
-    known = " or ".join(kind.endings)
-    raise InputError(
-        f"Cannot write '{file}': what is written is {kind.words}, and '{ending}' is the ending of "
-        f"another format. Give a name that ends in {known}.{kind.advice and ' ' + kind.advice}",
-        "path",
-    )
-
-
 def target(
     path: str | os.PathLike[str],
     kind: FileKind,
@@ -89,16 +93,8 @@ def target(
 ) -> Path:
     """Return the file to write, after all that can be refused before any work is done.
 
-    Parameters
-    ----------
-    path
-        Where the user wants it.
-    kind
-        What will be written.
-    recognize
-        Whether a file that exists is one that dtstat wrote, of this kind.
-    overwrite
-        Whether any file may be replaced.
+    ``recognize`` says whether a file that exists is one that dtstat wrote, of this kind; with
+    ``overwrite`` any file may be replaced.
     """
     replaced = checks.flag("overwrite", overwrite, "True replaces a file, whatever it is.")
     file = checks.writable(path)
@@ -110,6 +106,19 @@ def target(
             "path",
         )
     return file
+
+
+def check_ending(file: Path, kind: FileKind) -> None:
+    """Refuse a name whose ending promises another format than what will be written."""
+    ending = file.suffix.lower()
+    if ending in kind.endings or not _FORMATS.fullmatch(ending):
+        return
+    known = " or ".join(kind.endings)
+    raise InputError(
+        f"Cannot write '{file}': what is written is {kind.words}, and '{ending}' is the ending of "
+        f"another format. Give a name that ends in {known}.{kind.advice and ' ' + kind.advice}",
+        "path",
+    )
 
 
 def write(file: Path, content: bytes) -> None:
@@ -149,21 +158,6 @@ def _replace(file: Path, content: bytes) -> None:
         raise
 
 
-MOST_MEMBERS = 100_000
-
-METADATA = "metadata.json"
-_MEMBER = re.compile(r"a(0|[1-9][0-9]{0,6})\.npy")
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same result gives the same bytes on any day
-_ENCRYPTED = 0x1
-_NUMBERS = "biuf"  # kinds of arrays: booleans and real numbers
-
-ReadArray = Callable[[str], NDArray[Any]]
-
-
-class DamagedError(ValueError):
-    """The archive is none of dtstat's, or no longer whole."""
-
-
 def write_archive(text: str, arrays: list[NDArray[Any]], compressed: bool) -> bytes:
     """Return an archive of a JSON text and the arrays it refers to as a0, a1, ..."""
     buffer = io.BytesIO()
@@ -175,12 +169,6 @@ def write_archive(text: str, arrays: list[NDArray[Any]], compressed: bool) -> by
             archive.writestr(zipfile.ZipInfo(f"a{k}.npy", _EPOCH), written.getbuffer(), how)
         archive.writestr(zipfile.ZipInfo(METADATA, _EPOCH), text, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
-
-
-def check_size(n_bytes: int) -> None:
-    """Refuse a file that is larger than anything it may hold."""
-    if n_bytes > MOST_BYTES:
-        raise TooLargeError(f"it has {n_bytes} bytes, and {MOST_BYTES} are allowed")
 
 
 def read_archive(content: bytes) -> tuple[Any, ReadArray]:
@@ -205,8 +193,11 @@ def read_archive(content: bytes) -> tuple[Any, ReadArray]:
             # A size: without one zipfile unpacks all there is, whatever the member says it has.
             return stream.read(named[name].file_size + 1)
 
-    metadata = json.loads(unpack(METADATA), parse_constant=_no_constant)
-    return metadata, lambda name: _array(unpack(f"{name}.npy"))
+    def refuse(constant: str) -> NoReturn:
+        raise DamagedError(f"its metadata hold {constant}")
+
+    metadata = json.loads(unpack(METADATA), parse_constant=refuse)
+    return metadata, lambda name: _read_array(unpack(f"{name}.npy"))
 
 
 def _check_members(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
@@ -224,18 +215,15 @@ def _check_members(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
     check_unpacked(n_bytes, sum(member.file_size for member in members))
 
 
-def _array(content: bytes) -> NDArray[Any]:
+def _read_array(content: bytes) -> NDArray[Any]:
     """Read an array, after checking that its header says what follows it."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
         raise DamagedError("an array has an unknown version")
-    header = (
-        np.lib.format.read_array_header_1_0
-        if version == (1, 0)
-        else np.lib.format.read_array_header_2_0
-    )
-    shape, by_columns, dtype = header(stream)
+    form = np.lib.format
+    read_header = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
+    shape, by_columns, dtype = read_header(stream)
     if dtype.kind not in _NUMBERS or not all(type(n) is int and n >= 0 for n in shape):
         raise DamagedError("an array does not hold numbers")
     start = stream.tell()
@@ -247,17 +235,10 @@ def _array(content: bytes) -> NDArray[Any]:
     return values.copy(order="K")
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise DamagedError(f"its metadata hold {name}")
-
-
-MOST_BYTES = 4 * 1024**3
-MOST_RATIO = 200
-FREE_BYTES = 64 * 1024**2
-
-
-class TooLargeError(ValueError):
-    """A file would unpack to more than is allowed."""
+def check_size(n_bytes: int) -> None:
+    """Refuse a file that is larger than anything it may hold."""
+    if n_bytes > MOST_BYTES:
+        raise TooLargeError(f"it has {n_bytes} bytes, and {MOST_BYTES} are allowed")
 
 
 def allowed_bytes(n_bytes: int) -> int:

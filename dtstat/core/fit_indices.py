@@ -1,16 +1,42 @@
-"""The test of a model against the saturated one, and the fit indices that rest on it."""
+"""The chi-square test of a model against the saturated one, and the fit indices made from it."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+from dtstat.core.saved import register
+
 _CLOSE, _NOT_CLOSE = 0.05, 0.08  # RMSEA of close fit, and of fit that is not close
 _LEVEL = 0.90
 
 
+@register()
+@dataclass(frozen=True)
+class Test:
+    """A test of a model against the saturated one.
+
+    Attributes
+    ----------
+    chisq, df
+        Likelihood-ratio statistic and degrees of freedom.
+    scaling, shift
+        The scaled statistic is chisq / scaling + shift; 1 and 0 if nothing is scaled.
+    """
+
+    chisq: float
+    df: int
+    scaling: float = 1.0
+    shift: float = 0.0
+
+    @property
+    def scaled(self) -> float:
+        """The scaled statistic."""
+        return self.chisq / self.scaling + self.shift
+
+
 def p_value(chisq: float, df: float) -> float:
-    """Probability of so large a statistic if the model is right; NaN without degrees of freedom."""
+    """Probability of so large a statistic under the model; NaN without degrees of freedom."""
     from scipy.special import chdtrc
 
     return float(chdtrc(df, chisq)) if df > 0 else math.nan
@@ -19,10 +45,11 @@ def p_value(chisq: float, df: float) -> float:
 def incremental_indices(test: Test, baseline: Test) -> dict[str, float]:
     """Fit relative to the baseline; with t, d of the model and b, e of the baseline."""
     t, d, b, e = test.chisq, test.df, baseline.chisq, baseline.df
+    nnfi = tucker_lewis(t, d, b, e)
     return {
         "cfi": comparative_fit(t - d, b - e),
-        "tli": tucker_lewis(t, d, b, e),
-        "nnfi": tucker_lewis(t, d, b, e),
+        "tli": nnfi,
+        "nnfi": nnfi,
         "rfi": _ratio(b / e - t / d, b / e) if d and e else 1.0,
         "nfi": _ratio(b - t, b),
         "pnfi": _ratio(d, e) * _ratio(b - t, b),
@@ -37,18 +64,9 @@ def comparative_fit(excess: float, baseline_excess: float) -> float:
     return 1.0 - _positive(excess) / worst if worst != 0 else 1.0
 
 
-def _positive(value: float) -> float:
-    """Return the value or 0, and NaN for what is not known."""
-    return 0.0 if value < 0 else value
-
-
 def tucker_lewis(t: float, d: float, b: float, e: float) -> float:
     """TLI, from chi-square and degrees of freedom of the model (t, d) and the baseline (b, e)."""
     return _ratio(b / e - t / d, b / e - 1) if d and e else 1.0
-
-
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else math.nan
 
 
 def rmsea_measures(
@@ -97,24 +115,10 @@ def _noncentrality(chisq: float, df: float, p: float) -> float:
     return float(brentq(miss, 0.0, high, xtol=1e-10))
 
 
-@dataclass(frozen=True)
-class Test:
-    """A test of a model against the saturated one.
+def _positive(value: float) -> float:
+    """Return the value or 0, and NaN for what is not known."""
+    return 0.0 if value < 0 else value
 
-    Attributes
-    ----------
-    chisq, df
-        Likelihood-ratio statistic and degrees of freedom.
-    scaling, shift
-        The scaled statistic is chisq / scaling + shift; 1 and 0 if nothing is scaled.
-    """
 
-    chisq: float
-    df: int
-    scaling: float = 1.0
-    shift: float = 0.0
-
-    @property
-    def scaled(self) -> float:
-        """The scaled statistic."""
-        return self.chisq / self.scaling + self.shift
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan

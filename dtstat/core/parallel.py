@@ -1,4 +1,4 @@
-"""Side by side: the one place where dtstat runs work in parallel.
+"""Parallel runs, progress, and threads of linear algebra: the one place for all three.
 
 joblib does it, so joblib's configuration holds: processes or threads here, or, inside
 
@@ -7,8 +7,8 @@ joblib does it, so joblib's configuration holds: processes or threads here, or, 
 
 the workers of a cluster that a ``dask.distributed.Client`` is connected to (any backend that is
 registered with joblib will do). What comes out is the same everywhere: every piece draws its own
-random numbers, linear algebra has one thread wherever a piece is done, outcomes are known by the
-number of their piece and not by when they come, and a piece whose worker died is done again.
+random numbers, linear algebra has one thread wherever a piece is done, outcomes go by the number of
+their piece and not by when they come, and a piece whose worker died is done again.
 
 ``progress`` is, everywhere in dtstat, one of: None or False (silence), True (a bar on standard
 error), or a function ``(done, total)`` that is called from the caller's own thread. The core
@@ -38,8 +38,9 @@ U = TypeVar("U")
 Jobs = int | None
 Chunk = Sequence[tuple[int, T]]
 Outcomes = Generator[tuple[int, U]]
+Progress = bool | Callable[[int, int], Any] | None
 
-_CHUNKS_A_WORKER = 8  # enough for progress and for workers to finish together
+_CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
 # Of joblib's processes and of dask's workers; the latter need not be installed.
 _LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
 
@@ -93,28 +94,65 @@ def run(
             for k, piece in enumerate(pieces):
                 yield k, work(piece)
         return
-    size = max(1, len(pieces) // (_CHUNKS_A_WORKER * workers)) if fine else 1
+    size = max(1, len(pieces) // (_CHUNKS_PER_WORKER * workers)) if fine else 1
     missing = dict.fromkeys(range(len(pieces)))  # a set that keeps its order
-    pool = partial(_pool, n_jobs, threads, ordered)
+    how = "generator" if ordered else "generator_unordered"
+    pool = partial(Parallel, n_jobs=n_jobs, prefer="threads" if threads else None, return_as=how)
     while missing:
         before = len(missing)
         try:
-            for k, outcome in _pass(work, pieces, [*missing], size, pool):
+            for k, outcome in _run_once(work, pieces, [*missing], size, pool):
                 del missing[k]
                 yield k, outcome
         except Exception as error:
             if not _lost_worker(error):
                 raise
             if len(missing) == before:
-                raise _too_many_lost(before) from error
+                raise DTError(
+                    "Workers were ended from outside, most often for want of memory, and "
+                    f"{before} pieces of the work could not be finished. Use fewer workers "
+                    "(`n_jobs`), or workers with more memory."
+                ) from error
 
 
-def _pool(n_jobs: Jobs, threads: bool, ordered: bool) -> Parallel:
-    how = "generator" if ordered else "generator_unordered"
-    return Parallel(n_jobs=n_jobs, prefer="threads" if threads else None, return_as=how)
+def track(
+    work: Iterable[T], progress: Progress, label: str, total: int | None = None
+) -> Iterator[T]:
+    """Yield from ``work`` and report after each piece is done."""
+    if total is None:
+        total = len(work) if isinstance(work, Sized) else 0
+    if progress is True:
+        from tqdm import tqdm
+
+        yield from tqdm(work, desc=label, total=total, leave=False)
+    elif callable(progress):
+        for done, piece in enumerate(work, start=1):
+            yield piece
+            progress(done, total)
+    else:
+        yield from work
 
 
-def _pass(
+@contextmanager
+def one_thread() -> Generator[None]:
+    """Give the linear algebra libraries one thread each, so that sums do not depend on the cores.
+
+    The functions users call ask for it before they compute: their loops run over matrices so small
+    that threads cost more than they bring (benchmarks/results/threads.md).
+    """
+    own = _THREAD.limit  # a generator may be closed by another thread
+    with _LOCK:
+        _PROCESS.acquire()
+        own.acquire()
+    try:
+        yield
+    finally:
+        with _LOCK:
+            own.release()
+            _PROCESS.release()
+
+
+def _run_once(
     work: Callable[[T], U],
     pieces: Sequence[T],
     which: Sequence[int],
@@ -153,35 +191,6 @@ def _lost_worker(error: BaseException) -> bool:
     return bool(_LOST & kinds) or isinstance(error, concurrent.futures.CancelledError)
 
 
-def _too_many_lost(left: int) -> DTError:
-    return DTError(
-        f"Workers were ended from outside, most often for want of memory, and {left} pieces of the "
-        "work could not be finished. Use fewer workers (`n_jobs`), or workers with more memory."
-    )
-
-
-ProgressCallback = Callable[[int, int], Any]
-Progress = bool | ProgressCallback | None
-
-
-def track(
-    work: Iterable[T], progress: Progress, label: str, total: int | None = None
-) -> Iterator[T]:
-    """Yield from ``work`` and report after each piece is done."""
-    if total is None:
-        total = len(work) if isinstance(work, Sized) else 0
-    if progress is True:
-        from tqdm import tqdm
-
-        yield from tqdm(work, desc=label, total=total, leave=False)
-    elif callable(progress):
-        for done, piece in enumerate(work, start=1):
-            yield piece
-            progress(done, total)
-    else:
-        yield from work
-
-
 def _cluster_tasks(
     work: Callable[[Any], Any], chunks: Sequence[Chunk[Any]], client: Any
 ) -> Iterator[Any]:
@@ -196,16 +205,16 @@ def _cluster_tasks(
 
 
 class _Packed:
-    """Work that is packed for every journey, between workers too."""
+    """Work that is packed whenever it is sent, between workers too."""
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self.work = work
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _packed, (_pack(self.work),)
+        return _unpack_work, (_pack(self.work),)
 
 
-def _packed(content: bytes) -> _Packed:
+def _unpack_work(content: bytes) -> _Packed:
     return _Packed(_unpack(content))
 
 
@@ -224,22 +233,20 @@ def _unpack(content: bytes) -> Any:
     return cloudpickle.loads(content)
 
 
-# One thread for linear algebra, so that sums do not depend on the machine's cores. The functions
-# users call ask for it before they compute: their loops run over matrices so small that threads
-# cost more than they bring (benchmarks/results/threads.md). The number of threads of most libraries
-# belongs to the whole process: where several ask for one, the first sets it and the last sets it
-# back. That of OpenMP belongs to each thread of the caller, and is counted and set back there.
+# The number of threads of most libraries belongs to the whole process: where several ask for one,
+# the first sets it and the last sets it back. That of OpenMP belongs to each thread of the caller,
+# and is counted and set back there.
 _LOCK = threading.RLock()
 
 
 class _Libraries:
-    """What is loaded; looking for it takes milliseconds, so only when modules have been added."""
+    """The libraries loaded; looked for, which takes milliseconds, only when modules were added."""
 
     def __init__(self) -> None:
         self._modules = 0
         self._found: Any = None
 
-    def limited(self, kind: str) -> Any:
+    def limit(self, kind: str) -> Any:
         """Give the libraries of a kind one thread; return what sets them back."""
         if self._modules != len(sys.modules):
             self._modules, self._found = len(sys.modules), threadpoolctl.ThreadpoolController()
@@ -247,7 +254,7 @@ class _Libraries:
 
 
 class _Limit:
-    """How many have asked for one kind of libraries, and what to undo when the last is done."""
+    """How many have asked for one thread of a kind of libraries, and what the last sets back."""
 
     def __init__(self, kind: str) -> None:
         self._kind, self._asked, self._set = kind, 0, None
@@ -256,7 +263,7 @@ class _Limit:
         self._asked += 1
         if self._asked == 1:
             _take_control()
-            self._set = _LIBRARIES.limited(self._kind)
+            self._set = _LIBRARIES.limit(self._kind)
 
     def release(self) -> None:
         self._asked -= 1
@@ -265,9 +272,7 @@ class _Limit:
             self._set.restore_original_limits()
 
 
-class _OwnLimit(threading.local):
-    """The limit of a thread."""
-
+class _ThreadLimit(threading.local):
     def __init__(self) -> None:
         self.limit = _Limit("openmp")
 
@@ -280,19 +285,4 @@ def _take_control() -> None:
 
 
 _LIBRARIES = _Libraries()
-_PROCESS, _THREAD = _Limit("blas"), _OwnLimit()
-
-
-@contextmanager
-def one_thread() -> Generator[None]:
-    """Give the linear algebra libraries one thread each."""
-    own = _THREAD.limit  # a generator may be closed by another thread
-    with _LOCK:
-        _PROCESS.acquire()
-        own.acquire()
-    try:
-        yield
-    finally:
-        with _LOCK:
-            own.release()
-            _PROCESS.release()
+_PROCESS, _THREAD = _Limit("blas"), _ThreadLimit()

@@ -3,15 +3,11 @@
     metadata.json   {"format": "dtstat result", "format_version": 1, "result": ...}
     a0.npy, ...     the arrays that the JSON text refers to
 
-A class takes part after ``register(class)``; it must be a dataclass whose constructor takes its
-fields by name. Nothing else can be built from a file, so that a foreign one can do no harm: what
-an archive may unpack to is limited (:mod:`dtstat.core.files`), and fields are checked before
-an object is made of them (:mod:`dtstat.core.saved`).
-
-Whether what a file holds can be a result: types of the fields, and shapes that go together.
-
-A result that passes can be asked anything; what does not pass is refused when it is loaded, not
-when one of its methods stumbles over it.
+A file may come from anywhere. Only classes decorated with :func:`register` can be built from one;
+what an archive may unpack to is limited (:mod:`dtstat.core.files`); fields are checked for their
+declared types before an object is made of them, and objects for shapes that go together and for
+rules of their own. A result that passes can be asked anything; what does not pass is refused when
+it is loaded, not when one of its methods stumbles over it.
 """
 
 from __future__ import annotations
@@ -25,9 +21,7 @@ import sys
 import types
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -36,29 +30,44 @@ from numpy.typing import NDArray
 
 from dtstat.core import checks, files
 from dtstat.core.errors import InputError, shown
-from dtstat.core.files import (
-    METADATA,
-    ReadArray,
-    TooLargeError,
-    check_size,
-    read_archive,
-    write_archive,
-)
+from dtstat.core.files import METADATA, FileKind, ReadArray, TooLargeError
 
 FORMAT = "dtstat result"
 FORMAT_VERSION = 1
+SAVED = FileKind("a saved result", (".dtstat", ".zip"), "For a table use tidy().to_csv(path).")
+
+Rule = Callable[[Any], bool]
 
 _CLASSES: dict[str, type[Any]] = {}
+_CHECKS: dict[type[Any], tuple[Mapping[str, str], Mapping[str, Rule]]] = {}
+_KINDS = {np.float64: "f", np.int64: "i", np.bool_: "b"}  # of arrays, by type of number
 _Class = TypeVar("_Class", bound=type[Any])
 
 
-def register(cls: _Class) -> _Class:
-    """Let a dataclass be saved and loaded, under its own name; usable as a decorator."""
-    if not dataclasses.is_dataclass(cls):
-        raise TypeError(f"{cls.__name__} is no dataclass")
-    if _CLASSES.setdefault(cls.__name__, cls) is not cls:
-        raise TypeError(f"two classes are called {cls.__name__}")
-    return cls
+def register(
+    *, shapes: Mapping[str, str] | None = None, rules: Mapping[str, Rule] | None = None
+) -> Callable[[_Class], _Class]:
+    """Decorate a dataclass so that it can be saved and loaded, under its own name.
+
+    Parameters
+    ----------
+    shapes
+        Sizes of fields: a letter is a size that is the same wherever it stands, a digit is itself,
+        * is any. Dots lead into parts, [] to every entry of a tuple; None is skipped. So
+        ``{"loadings": "pd", "names": "p", "rounds[].support": "p*"}``.
+    rules
+        What else must hold of a loaded object, by what messages say when it does not.
+    """
+
+    def decorate(cls: _Class) -> _Class:
+        if not dataclasses.is_dataclass(cls):
+            raise TypeError(f"{cls.__name__} is no dataclass")
+        if _CLASSES.setdefault(cls.__name__, cls) is not cls:
+            raise TypeError(f"two classes are called {cls.__name__}")
+        _CHECKS[cls] = (shapes or {}, rules or {})
+        return cls
+
+    return decorate
 
 
 def to_bytes(result: object, compressed: bool = True) -> bytes:
@@ -69,12 +78,7 @@ def to_bytes(result: object, compressed: bool = True) -> bytes:
         "format_version": FORMAT_VERSION,
         "result": _encode(result, arrays),
     }
-    return write_archive(json.dumps(metadata, allow_nan=False), arrays, compressed)
-
-
-SAVED = files.FileKind(
-    "a saved result", (".dtstat", ".zip"), "For a table use tidy().to_csv(path)."
-)
+    return files.write_archive(json.dumps(metadata, allow_nan=False), arrays, compressed)
 
 
 def save(result: object, path: str | os.PathLike[str], overwrite: bool = False) -> None:
@@ -132,12 +136,13 @@ def load(path: str | os.PathLike[str]) -> Any:
         about = Path(path).stat()
         if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
             raise ValueError("it is no file but a device or a pipe, which may never end")
-        check_size(about.st_size)
+        files.check_size(about.st_size)
         content = Path(path).read_bytes()
     except TooLargeError as error:
         raise _too_large(name, error) from None
     except (OSError, ValueError) as error:
-        raise InputError(f"Cannot read {shown(name)}: {_reason(error)}.", "path") from None
+        why = (isinstance(error, OSError) and error.strerror) or error
+        raise InputError(f"Cannot read {shown(name)}: {why}.", "path") from None
     return from_bytes(content, name)
 
 
@@ -168,10 +173,6 @@ def from_bytes(content: bytes, name: str) -> Any:
     return result
 
 
-def _reason(error: OSError | ValueError) -> str:
-    return str(error.strerror or error) if isinstance(error, OSError) else str(error)
-
-
 def _too_large(name: str, error: TooLargeError) -> InputError:
     return InputError(
         f"{shown(name)} is too large to be a result: {error}. Do not open it unless it is yours.",
@@ -185,7 +186,7 @@ def _open(content: bytes, name: str) -> tuple[dict[str, Any], ReadArray]:
         f"{shown(name)} was not saved by dtstat. Give a file written by a result's save().", "path"
     )
     try:
-        metadata, unpack = read_archive(content)
+        metadata, unpack = files.read_archive(content)
     except TooLargeError as error:
         raise _too_large(name, error) from None
     except Exception:  # of zipfile, zlib or json: each has several for a damaged file
@@ -218,22 +219,16 @@ def _encode(value: object, arrays: list[NDArray[Any]]) -> Any:
         return [_encode(entry, arrays) for entry in value]
     if isinstance(value, dict):
         return {"$dict": [[_encode(k, arrays), _encode(v, arrays)] for k, v in value.items()]}
-    return _encode_object(value, arrays)
-
-
-def _encode_object(value: object, arrays: list[NDArray[Any]]) -> dict[str, Any]:
     name = type(value).__name__
     if _CLASSES.get(name) is not type(value):
         raise TypeError(f"{name} is not registered to be saved")
     fields = dataclasses.fields(value)  # type: ignore[arg-type]
-    return {
-        "$class": name,
-        "fields": {
-            f.name: _encode(getattr(value, f.name), arrays)
-            for f in fields
-            if f.metadata.get("saved", True)
-        },
+    encoded = {
+        f.name: _encode(getattr(value, f.name), arrays)
+        for f in fields
+        if f.metadata.get("saved", True)
     }
+    return {"$class": name, "fields": encoded}
 
 
 def _decode(value: Any, read: ReadArray) -> Any:
@@ -244,10 +239,10 @@ def _decode(value: Any, read: ReadArray) -> Any:
     if "$class" in value:
         cls = _CLASSES[value["$class"]]
         given = {name: _decode(entry, read) for name, entry in value["fields"].items()}
-        check_types(cls, given)
-        made = cls(**given)
-        check_shapes(made)
-        return made
+        _check_types(cls, given)
+        result = cls(**given)
+        _check_shapes(result)
+        return result
     ((mark, inner),) = value.items()
     if mark == "$array":
         return read(inner)
@@ -261,88 +256,10 @@ def _decode(value: Any, read: ReadArray) -> Any:
     raise ValueError(f"unknown mark {mark}")
 
 
-# Sizes of the fields of a class: a letter is a size that is the same wherever it stands, a digit
-# is itself, * is any. Dots lead into parts, [] to every entry of a tuple; None is skipped.
-SHAPES: dict[str, dict[str, str]] = {
-    "AnswerScale": {"mean": "p", "sd": "p", "levels": "p", "normal": "p"},
-    "CFAFit": {"estimate.theta": "q"},
-    "Contender": {"support": "pd"},
-    "DTFit": {
-        "dependence.values": "pp",
-        "latent.R": "pp",
-        "support": "pd",
-        "attached": "p",
-        "estimate.loadings": "pd",
-        "reported.latent.R": "pp",
-        "reported.estimate.loadings": "pd",
-        "reported.errors.loadings": "pd",
-        "contenders[].support": "p*",
-        "grid": "g",
-        "marginals.answers": "p",
-        "nonlinear.model.support": "pd",
-    },
-    "DependenceMatrix": {"values": "pp", "names": "p", "pairwise_n": "pp"},
-    "Diagnosis": {"fit.support": "pd", "implied.values": "pp", "intervals.factors": "d2"},
-    "FactorEstimate": {"loadings": "pd", "factor_correlations": "dd", "uniquenesses": "p"},
-    "LatentCorrelations": {"R": "pp"},
-    "MarginIntervals": {"whole": "2", "factors": "d2", "cores": "d2"},
-    "Marginals": {"answers": "p", "scores": "p", "thresholds": "p"},
-    "NormalScores": {"answers": "k", "scores": "k"},
-    "Model": {"parameters": "r", "places": "r"},
-    "NetworkModel": {
-        "support": "pd",
-        "noise": "p",
-        "factor_correlations": "dd",
-        "weights": "l",
-        "biases": "l",
-    },
-    "NonlinearFit": {
-        "model.support": "pd",
-        "scale.mean": "p",
-        "factor_correlation_errors": "dd",
-        "grid": "g",
-        "values": "eg",
-        "lower": "eg",
-        "upper": "eg",
-    },
-    "Pattern": {"items": "k", "mean": "k", "S": "kk"},
-    "RecoveryCurve": {"rows": "m", "draws": "m", "recovered": "m"},
-    "ReportedModel": {"latent.R": "pp", "estimate.loadings": "pd", "errors.loadings": "pd"},
-    "ResponseModel": {
-        "support": "pd",
-        "coefficients": "e*",
-        "intercepts": "p",
-        "noise": "p",
-        "thresholds": "p*",
-        "n_thresholds": "p",
-        "factor_correlations": "dd",
-    },
-    "SEMEstimate": {
-        "theta": "q",
-        "covariance": "qq",
-        "Sigma": "pp",
-        "mu": "p",
-        "S": "pp",
-        "mean": "p",
-        "model.observed": "p",
-    },
-    "SampleRound": {"supports[]": "p*"},
-    "StandardErrors": {"loadings": "pd", "factor_correlations": "dd"},
-    "Stability": {
-        "fit.support": "pd",
-        "main.supports[]": "p*",
-        "smaller[].supports[]": "p*",
-    },
-    "SurveyDesign": {"loadings": "pd", "factor_correlations": "dd"},
-}
-_MOST_ANSWERS = 1_000  # of a rating
-_KINDS = {np.float64: "f", np.int64: "i", np.bool_: "b"}
-
-
-def check_types(cls: Any, given: Mapping[str, Any]) -> None:
+def _check_types(cls: Any, given: Mapping[str, Any]) -> None:
     """Refuse fields of a class whose values are not of their declared types."""
     hints = _hints(cls)
-    known = {field.name for field in fields(cls)}
+    known = {field.name for field in dataclasses.fields(cls)}
     for name, value in given.items():
         if name not in known:
             raise ValueError(f"{cls.__name__} has no field of one of the names")
@@ -350,31 +267,29 @@ def check_types(cls: Any, given: Mapping[str, Any]) -> None:
             raise ValueError(f"{cls.__name__}.{name} is of another type")
 
 
-def check_shapes(part: Any) -> None:
+def _check_shapes(part: Any) -> None:
     """Refuse an object whose arrays and names are not as long as they must be together."""
     name = type(part).__name__
+    shapes, rules = _CHECKS[type(part)]
     sizes: dict[str, int] = {}
-    for path, wanted in SHAPES.get(name, {}).items():
-        for value in _reached(part, path):
-            shape = np.shape(value) if isinstance(value, np.ndarray) else (len(value),)
-            if len(shape) != len(wanted) or not all(map(_agree(sizes), wanted, shape)):
-                raise ValueError(f"{name}.{path} has another shape")
-    for rule, holds in _RULES.get(name, {}).items():
-        if not holds(part):
-            raise ValueError(f"{name}: {rule}")
 
-
-def _agree(sizes: dict[str, int]) -> Callable[[str, int], bool]:
-    def agree(letter: str, size: int) -> bool:
+    def agrees(letter: str, size: int) -> bool:
         if letter == "*":
             return True
         return size == (int(letter) if letter.isdigit() else sizes.setdefault(letter, size))
 
-    return agree
+    for path, letters in shapes.items():
+        for value in _follow(part, path):
+            shape = np.shape(value) if isinstance(value, np.ndarray) else (len(value),)
+            if len(shape) != len(letters) or not all(map(agrees, letters, shape)):
+                raise ValueError(f"{name}.{path} has another shape")
+    for rule, holds in rules.items():
+        if not holds(part):
+            raise ValueError(f"{name}: {rule}")
 
 
-def _reached(part: Any, path: str) -> Iterator[Any]:
-    """Values at the end of a path; those that are None are left out."""
+def _follow(part: Any, path: str) -> Iterator[Any]:
+    """Yield the values at the end of a path of fields; those that are None are left out."""
     if part is None:
         return
     if not path:
@@ -383,7 +298,7 @@ def _reached(part: Any, path: str) -> Iterator[Any]:
     step, _, rest = path.partition(".")
     value = getattr(part, step.removesuffix("[]"))
     for one in (value or ()) if step.endswith("[]") else (value,):
-        yield from _reached(one, rest)
+        yield from _follow(one, rest)
 
 
 @cache
@@ -419,96 +334,3 @@ def _entries_fit(value: Any, hints: tuple[Any, ...]) -> bool:
     if hints[-1] is Ellipsis or isinstance(value, list):
         return all(_fits(one, hints[0]) for one in value)
     return len(value) == len(hints) and all(map(_fits, value, hints))
-
-
-def _correlations(values: Any) -> bool:
-    return bool(np.isfinite(values).all() and (np.abs(values) <= 1 + 1e-6).all())
-
-
-def _places_exist(model: Any) -> bool:
-    """Whether every parameter sits inside its matrix, and free ones are numbered from 1."""
-    p, e = len(model.observed), len(model.eta)
-    sizes = {"lambda": (p, e), "theta": (p, p), "psi": (e, e), "beta": (e, e)}
-    sizes |= {"nu": (p, 1), "alpha": (e, 1), "tau": (p, _MOST_ANSWERS)}
-    inside = all(
-        matrix in sizes and 0 <= row < sizes[matrix][0] and 0 <= column < sizes[matrix][1]
-        for matrix, row, column in model.places
-    )
-    free = {parameter.free for parameter in model.parameters} - {0}
-    return inside and free == set(range(1, len(free) + 1))
-
-
-def _scored(margins: Any) -> bool:
-    """Whether every answer has its normal score, and thresholds lie between answers."""
-    lengths = [list(map(len, part)) for part in (margins.answers, margins.scores)]
-    between = zip(margins.thresholds, lengths[0], strict=True)
-    return lengths[0] == lengths[1] and all(len(t) in (0, n - 1) for t, n in between)
-
-
-def _curved(model: Any) -> bool:
-    """Whether there is a curve for every edge, and no item has more thresholds than are there.
-
-    Kernels trust both: they would read beyond the arrays.
-    """
-    counts = model.n_thresholds
-    within = bool(((counts >= 0) & (counts <= model.thresholds.shape[1])).all())
-    return within and model.coefficients.shape == (int(model.support.sum()), model.n_coefficients)
-
-
-def _layered(model: Any) -> bool:
-    """Whether every layer of a network takes what the one before gives."""
-    p, d = model.support.shape
-    widths = [d, *(bias.shape[0] for bias in model.biases if bias.ndim == 1)]
-    shapes = [weight.shape for weight in model.weights]
-    return shapes == list(pairwise(widths)) and widths[-1] == p
-
-
-def _patterns_exist(sample: Any) -> bool:
-    return all(
-        len(one.items) == 0 or (one.items.min() >= 0 and one.items.max() < sample.n_items)
-        for one in sample.patterns
-    )
-
-
-def _loaded(design: Any) -> bool:
-    finite = all(np.isfinite(part).all() for part in (design.loadings, design.factor_correlations))
-    return finite and bool((design.loadings != 0).any(axis=0).all())
-
-
-def _pairs_exist(stability: Any) -> bool:
-    p = len(stability.fit.support)
-    return all(0 <= pair.first < p and 0 <= pair.second < p for pair in stability.disagreements)
-
-
-_RULES: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "DTFit": {
-        "a structure was chosen": lambda fit: len(fit.contenders) > 0,
-        "factors have names": lambda fit: (
-            not fit.given_names or len(set(fit.given_names)) == fit.support.shape[1]
-        ),
-        "factors have items": lambda fit: bool(fit.support.any(axis=0).all()),
-        "rows were counted": lambda fit: fit.n_obs > 0 and fit.n_typical > 0,
-    },
-    "DependenceMatrix": {
-        "names are distinct": lambda matrix: len(set(matrix.names)) == len(matrix.names),
-        "values are in [-1, 1]": lambda matrix: _correlations(matrix.values),
-    },
-    "LatentCorrelations": {"values are in [-1, 1]": lambda latent: _correlations(latent.R)},
-    "Marginals": {"answers have scores": _scored},
-    "Model": {"parameters have places": _places_exist},
-    "NetworkModel": {"layers fit together": _layered},
-    "NonlinearFit": {
-        "every edge has a curve": lambda fit: len(fit.values) == int(fit.model.support.sum())
-    },
-    "ResponseModel": {"every edge has a curve": _curved},
-    "SEMEstimate": {
-        "items were observed": lambda one: (
-            one.sample is None or one.sample.n_items == len(one.model.observed)
-        ),
-        "parameters have values": lambda one: one.model.n_free == len(one.theta),
-        "rows were counted": lambda one: one.n_obs > 0,
-    },
-    "Sample": {"patterns are of the items": _patterns_exist},
-    "Stability": {"pairs are of the items": _pairs_exist},
-    "SurveyDesign": {"factors have items": _loaded},
-}

@@ -1,7 +1,4 @@
-"""Tables as text, HTML and LaTeX from one source.
-
-A table knows columns and cells, never result classes.
-"""
+"""Tables and summaries, printed as text, HTML and LaTeX from one source."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ class Table:
     rows
         Cells as text.
     alignment
-        One letter a column: l or r.
+        One letter per column: l or r.
     notes
         Lines below the table.
     """
@@ -63,7 +60,7 @@ class Table:
     ) -> Table:
         """Format a data frame: numbers right with ``digits`` decimals, texts left."""
         rows = tuple(
-            tuple(_cell(value, digits) for value in row)
+            tuple(f"{x:.{digits}f}" if isinstance(x, float) else str(x) for x in row)
             for row in frame.itertuples(index=False, name=None)
         )
         numeric = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
@@ -170,7 +167,7 @@ def _latex_cell(cell: str) -> str:
 
 
 def _sentences(lines: Sequence[str]) -> list[str]:
-    """Put together what was broken for the width of a terminal."""
+    """Join lines that were broken for the width of a terminal."""
     whole: list[str] = []
     for line in lines:
         if whole and line[:1].islower() and not whole[-1].endswith("."):
@@ -178,10 +175,6 @@ def _sentences(lines: Sequence[str]) -> list[str]:
         else:
             whole.append(line)
     return whole
-
-
-def _cell(value: object, digits: int) -> str:
-    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
 
 
 def _html_row(tag: str, cells: Sequence[str], alignment: str) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError, silenced
 from dtstat.core.parallel import Progress
+from dtstat.core.saved import register
 from dtstat.curves import bspline
 from dtstat.curves.likelihood import LogLikelihood, log_likelihood
 from dtstat.curves.network_model import NetworkModel
@@ -31,7 +32,8 @@ from dtstat.curves.scales import AnswerScale
 from dtstat.curves.spline import SplineEstimate, fit_spline
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
-from dtstat.factors.copula import BRIDGES, FactorEstimate
+from dtstat.dependence.measures import BRIDGES
+from dtstat.factors.copula import FactorEstimate
 from dtstat.factors.scores import plausible_values
 from dtstat.simulation.designs import draw_normal
 
@@ -57,6 +59,7 @@ class Method:
         return self.estimator not in NETWORKS
 
 
+@register()
 @dataclass(frozen=True, eq=False)
 class NonlinearEstimate:
     """A fitted nonlinear model.

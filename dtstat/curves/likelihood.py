@@ -23,6 +23,7 @@ import numpy as np
 
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
+from dtstat.core.saved import register
 from dtstat.curves import ratings
 from dtstat.curves.posterior import JointModel, log_sum, posterior_draws, propose
 from dtstat.curves.scales import AnswerScale
@@ -34,6 +35,7 @@ _ROWS = 2000  # rows whose draws are held at once
 _CHUNK = 400_000  # rows evaluated at once
 
 
+@register()
 @dataclass(frozen=True, eq=False)
 class LogLikelihood:
     """Log-likelihoods of rows, and the variances of these estimates.

@@ -20,10 +20,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel
+from dtstat.core.saved import register
 from dtstat.curves.response_model import Edges
 
 _SPAN, _SPACING = 6.0, 1 / 16
@@ -55,6 +57,24 @@ class Pass:
         return [cls(np.flatnonzero(m), np.flatnonzero(found == g)) for g, m in enumerate(masks)]
 
 
+def _layers_fit(model: NetworkModel) -> bool:
+    """Whether every layer of a network takes what the one before gives."""
+    p, d = model.support.shape
+    widths = [d, *(bias.shape[0] for bias in model.biases if bias.ndim == 1)]
+    shapes = [weight.shape for weight in model.weights]
+    return shapes == list(pairwise(widths)) and widths[-1] == p
+
+
+@register(
+    shapes={
+        "support": "pd",
+        "noise": "p",
+        "factor_correlations": "dd",
+        "weights": "l",
+        "biases": "l",
+    },
+    rules={"layers fit together": _layers_fit},
+)
 @dataclass(frozen=True, eq=False)
 class NetworkModel:
     """Parameters of the model.

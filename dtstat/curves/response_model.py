@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.saved import register
 from dtstat.curves import bspline, ratings
 from dtstat.curves.response_kernels import posterior, predict
 
@@ -50,6 +51,28 @@ class Edges:
         return slice(int(self.start[i]), int(self.start[i + 1]))
 
 
+def _has_all_curves(model: ResponseModel) -> bool:
+    """Whether there is a curve for every edge, and no item has more thresholds than are there.
+
+    Kernels trust both: they would read beyond the arrays.
+    """
+    counts = model.n_thresholds
+    within = bool(((counts >= 0) & (counts <= model.thresholds.shape[1])).all())
+    return within and model.coefficients.shape == (int(model.support.sum()), model.n_coefficients)
+
+
+@register(
+    shapes={
+        "support": "pd",
+        "coefficients": "e*",
+        "intercepts": "p",
+        "noise": "p",
+        "thresholds": "p*",
+        "n_thresholds": "p",
+        "factor_correlations": "dd",
+    },
+    rules={"every edge has a curve": _has_all_curves},
+)
 @dataclass(frozen=True, eq=False)
 class ResponseModel:
     """Parameters of the model.

@@ -36,7 +36,7 @@ from dtstat.curves.likelihood import LogLikelihood, posterior_moments
 from dtstat.curves.network_model import NetworkModel
 from dtstat.curves.posterior import posterior_draws
 from dtstat.curves.response_model import Edges, ResponseModel
-from dtstat.curves.scales import AnswerScale, NormalScores
+from dtstat.curves.scales import AnswerScale
 from dtstat.curves.uncertainty import phi_uncertainty, spline_uncertainty
 
 if TYPE_CHECKING:
@@ -54,11 +54,19 @@ _ROW = 1.35  # inches
 _LETTERS = {4: 18, 3: 25}  # columns → letters that a title above a panel has room for
 _STYLES = ("-", "--", "-.", ":")  # of the item's first, second, ... factor
 
-for _part in (AnswerScale, NetworkModel, NormalScores, ResponseModel):
-    register(_part)
 
-
-@register
+@register(
+    shapes={
+        "model.support": "pd",
+        "scale.mean": "p",
+        "factor_correlation_errors": "dd",
+        "grid": "g",
+        "values": "eg",
+        "lower": "eg",
+        "upper": "eg",
+    },
+    rules={"every edge has a curve": lambda fit: len(fit.values) == int(fit.model.support.sum())},
+)
 @dataclass(frozen=True, eq=False)
 class NonlinearFit:
     """Curves of the chosen structure.
@@ -385,7 +393,7 @@ def curve_panels(
     """
     longest = max(len(_title(item, own, canvas.LONGEST_NAME)) for item, own in panels.items())
     columns = 4 if longest <= _LETTERS[4] else 3
-    figure, axes = canvas.tiled(ax, len(panels), columns, _ROW)
+    figure, axes = canvas.tile_panels(ax, len(panels), columns, _ROW)
     factors = list(dict.fromkeys(factor for own in panels.values() for factor in own))
     by_edge = dict(list(curves.groupby(["item", "factor"], sort=False)))
     banded = bool(curves["lower"].notna().any())
@@ -393,7 +401,7 @@ def curve_panels(
         for place, factor in enumerate(own):
             color = canvas.CYCLE[factors.index(factor) % len(canvas.CYCLE)]
             _curve(panel, by_edge[item, factor], color, _STYLES[place % len(_STYLES)])
-        canvas.bare(panel)
+        canvas.strip_frame(panel)
         panel.set_title(_title(item, own, _LETTERS[columns]), fontsize=canvas.SMALL, loc="left")
         panel.set_xticks([-2, 0, 2])
         panel.locator_params(axis="y", nbins=3)
@@ -417,6 +425,6 @@ def _curve(ax: Axes, curve: pd.DataFrame, color: str, line: str) -> None:
 
 def _title(item: str, factors: list[str], most: int) -> str:
     """Name the item and its first factors, the item shortened to fit into so many letters."""
-    named = ", ".join(canvas.short(factor, 8) for factor in factors[:2])
+    named = ", ".join(canvas.shorten(factor, 8) for factor in factors[:2])
     named += ", …" if len(factors) > 2 else ""
-    return f"{canvas.short(item, max(most - len(named) - 3, 5))} ({named})"
+    return f"{canvas.shorten(item, max(most - len(named) - 3, 5))} ({named})"

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.saved import register
 from dtstat.curves import bspline
 from dtstat.factors.copula import FactorEstimate
 from dtstat.factors.scores import factor_scores
@@ -44,6 +45,7 @@ _GAIN = 0.15  # nats per answer
 _LEAST_ANSWERS = 11  # distinct ones: with fewer an item has steps, not a density
 
 
+@register(shapes={"mean": "p", "sd": "p", "levels": "p", "normal": "p"})
 @dataclass(frozen=True, eq=False)
 class AnswerScale:
     """How p items are measured.
@@ -144,6 +146,7 @@ class AnswerScale:
         return mean
 
 
+@register(shapes={"answers": "k", "scores": "k"})
 @dataclass(frozen=True, eq=False)
 class NormalScores:
     """The map of one item.

@@ -1,7 +1,4 @@
-"""From one column of a table to numbers, whatever the column is made of.
-
-Choosing columns of a raw table, blanking missing codes, and turning text into numbers.
-"""
+"""Columns of a table: choosing them, blanking missing codes, and turning them into numbers."""
 
 from __future__ import annotations
 
@@ -25,6 +22,9 @@ from dtstat.core import checks
 from dtstat.core.checks import LARGEST_WHOLE
 from dtstat.core.errors import InputError, nearest, shown
 from dtstat.data.formats import NA_TEXTS, Code
+
+Codes = Code | Iterable[Code]
+MissingCodes = Codes | Mapping[str, Codes] | None
 
 _LONGEST_NUMBER = 1_000  # characters; more digits than any number has, and long texts take long
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
@@ -110,10 +110,9 @@ def column_numbers(column: pd.Series[Any], item: str) -> NumberColumn:
         return _categorical_numbers(column, item)
     if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
         return NumberColumn(_all_numbers(column, item), ordered=False)
-    raise _refusal(
-        f"item '{item}' holds {'dates or times' if _is_time(dtype) else 'values'} of type {dtype}; "
-        "answers must be numbers."
-    )
+    is_time = types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype)
+    what = "dates or times" if is_time or isinstance(dtype, pd.PeriodDtype) else "values"
+    raise _refusal(f"item '{item}' holds {what} of type {dtype}; answers must be numbers.")
 
 
 def check_whole(column: pd.Series[Any], item: str) -> None:
@@ -129,7 +128,7 @@ def check_whole(column: pd.Series[Any], item: str) -> None:
 def _too_many_digits(number: object, row: int, item: str) -> InputError:
     return InputError(
         f"item '{item}' holds {shown(number)} in row {row}; whole numbers beyond {LARGEST_WHOLE} "
-        "cannot be told apart in computing. Leave the item out if it is a number of identity, or "
+        "cannot be told apart when computed with. Leave the item out if it identifies people, or "
         "measure it in other units.",
         argument="data",
     )
@@ -202,20 +201,8 @@ def _cell_refusal(cell: Any, row: int, item: str) -> InputError:
     )
 
 
-def _is_time(dtype: Any) -> bool:
-    return (
-        types.is_datetime64_any_dtype(dtype)
-        or types.is_timedelta64_dtype(dtype)
-        or isinstance(dtype, pd.PeriodDtype)
-    )
-
-
 def _refusal(what: str) -> InputError:
     return InputError(f"{what} {_HOW_TO_CODE}", argument="data")
-
-
-Codes = Code | Iterable[Code]
-MissingCodes = Codes | Mapping[str, Codes] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,7 @@ _INTERCHANGE = "__dataframe__"
 def as_frame(data: Any) -> pd.DataFrame:
     """Return a table as a DataFrame; columns of an array are named x1, x2, ...
 
-    Raises
-    ------
-    InputError
-        When the data are no table, or a table that its own library cannot hand over.
+    Data that are no table, or a table that its own library cannot hand over, are refused.
     """
     if isinstance(data, pd.DataFrame):
         return data

@@ -1,4 +1,4 @@
-"""Reading surveys from files."""
+"""Surveys from files: the format by the ending, then columns chosen and missing codes blanked."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def read_survey(
     Warns
     -----
     DataWarning
-        When a labelled code looks like a missing answer and is not declared as one, or when an
+        When a labeled code looks like a missing answer and is not declared as one, or when an
         answer without a label looks like a code for a missing one: -9, 99, or 9 on a scale of 1 to
         5 (:mod:`dtstat.data.screening` has the rule).
 
@@ -104,7 +104,8 @@ def read_answers(
     """Read a survey, as :func:`read_survey`, without looking for codes that have no label."""
     file = _check_path(path)
     raw = _read_raw(file)
-    _check_has_rows(raw.frame, file)
+    if not raw.frame.size:
+        raise _no_rows(file, raw.frame.shape[1])
     names = list(raw.frame.columns)
     codes = resolve_codes(missing_codes, names)
     chosen = choose_columns(names, columns)
@@ -118,7 +119,7 @@ def read_answers(
         }
     )
     if raw.value_labels is not None:
-        labels = _labels_left(raw.value_labels, chosen, codes)
+        labels = _keep_labels(raw.value_labels, chosen, codes)
         warn_of_missing_codes(frame, labels)
         frame.attrs["value_labels"] = labels
         frame.attrs["item_texts"] = {k: raw.item_texts[k] for k in chosen if k in raw.item_texts}
@@ -233,7 +234,7 @@ def _check_name(file: Path) -> None:
     try:
         file.stat()
     except FileNotFoundError:
-        return  # told later, with a suggestion
+        return  # refused later, with a suggestion
     except (OSError, ValueError) as error:  # too long, a null byte, no permission, no text
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(
@@ -247,14 +248,9 @@ def _not_found(file: Path) -> InputError:
     if not file.parent.is_dir():
         advice = "There is no such folder either."
     else:
-        neighbours = [p.name for p in file.parent.iterdir() if _ending(p) in FORMATS]
-        advice = nearest(file.name, neighbours) if neighbours else "Check name and folder."
+        neighbors = [p.name for p in file.parent.iterdir() if _ending(p) in FORMATS]
+        advice = nearest(file.name, neighbors) if neighbors else "Check name and folder."
     return InputError(f"`path` must be a file that exists; got '{file}'. {advice}", argument="path")
-
-
-def _check_has_rows(frame: pd.DataFrame, path: Path) -> None:
-    if frame.shape[0] == 0 or frame.shape[1] == 0:
-        raise _no_rows(path, frame.shape[1])
 
 
 def _no_rows(path: Path, n_columns: int) -> InputError:
@@ -265,7 +261,7 @@ def _no_rows(path: Path, n_columns: int) -> InputError:
     )
 
 
-def _labels_left(
+def _keep_labels(
     labels: ValueLabels, chosen: list[str], codes: dict[str, CodeSet]
 ) -> dict[str, dict[float | str, str]]:
     return {

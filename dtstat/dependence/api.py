@@ -1,4 +1,4 @@
-"""From answers to the path of candidate structures."""
+"""The public function: dependence of all pairs of items, or of the strong ones alone."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def dependence(
     floor
         For thousands of items: keep only the pairs with |r| above this number, from which the path
         is exact; "chance" for the least floor that makes sense, above which items that are all
-        independent have one neighbour on average. None: keep all pairs.
+        independent have one neighbor on average. None: keep all pairs.
     memory
         With ``floor``: GB that blocks, prepared items and pairs may take. The floor is raised, with
         a warning, if there are more pairs.
@@ -112,7 +112,9 @@ def dependence(
     """
     jobs = check_jobs(n_jobs)
     if isinstance(data, DependenceMatrix | SparseDependence):
-        _check_no_floor(floor)
+        if floor is not None:
+            advice = "A matrix has been computed already. Give the data."
+            raise checks.refusal("floor", "left out with a matrix", floor, advice)
         return data
     if floor is None:
         with one_thread():
@@ -121,21 +123,11 @@ def dependence(
     chance = isinstance(floor, str) and floor == "chance"
     least: Floor = "chance" if chance else checks.proportion("floor", floor, advice)
     allowed = checks.positive("memory", memory, "It is in GB.")
-    _check_missing(missing)
-    with one_thread():
-        return sparse_dependence(columns_of(data), measure, least, allowed, missing, jobs, progress)
-
-
-def _check_no_floor(floor: object) -> None:
-    if floor is not None:
-        advice = "A matrix has been computed already. Give the data."
-        raise checks.refusal("floor", "left out with a matrix", floor, advice)
-
-
-def _check_missing(missing: str) -> None:
     if checks.choice("missing", missing, get_args(Missing)) == "listwise":
         raise InputError(
             "`missing` must be 'pairwise' or 'error' with `floor`; got 'listwise'. Drop the rows "
             "with gaps yourself, or leave out `floor`.",
             "missing",
         )
+    with one_thread():
+        return sparse_dependence(columns_of(data), measure, least, allowed, missing, jobs, progress)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.core.arrays import FloatArray
+from dtstat.core.saved import register
 from dtstat.dependence.spearman import average_ranks
 
 _ORDER = 3
@@ -25,6 +26,7 @@ _CHANCE, _PAIRS = 30.0, 500
 _MOST_ITEMS = 300
 
 
+@register()
 @dataclass(frozen=True)
 class HiddenPair:
     """A pair of items that depend by more than ranks show.
@@ -55,23 +57,14 @@ class HiddenPair:
 def hidden_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
     """Pairs whose dependence rank correlations miss, the clearest first.
 
-    Parameters
-    ----------
-    X
-        (n, p) answers, NaN if missing; no column constant. With more than 300 items nothing is
-        looked for.
+    X is (n, p), NaN where missing, no column constant. With more than 300 items nothing is looked
+    for.
     """
     return tuple(pair for pair in exceeding_pairs(X) if pair.excess > _GAP)
 
 
 def exceeding_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
-    """Pairs that depend on each other by more than ranks show, and by more than chance explains.
-
-    Parameters
-    ----------
-    X
-        As in :func:`hidden_pairs`.
-    """
+    """Pairs that depend on each other by more than ranks show, and by more than chance explains."""
     p = X.shape[1]
     if p > _MOST_ITEMS:
         return ()
@@ -94,14 +87,14 @@ def exceeding_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
 
 
 def responsible_items(pairs: tuple[HiddenPair, ...]) -> list[int]:
-    """Items that turn: of every pair the one whose best function stays straight.
+    """Items that are not monotone: of every pair the one whose best function stays straight.
 
     If x rises with a factor z and y with z², it is x that must be bent, into x², to meet y.
     """
-    turning = {
+    found = {
         pair.first if pair.first_straight > pair.second_straight else pair.second for pair in pairs
     }
-    return sorted(turning)
+    return sorted(found)
 
 
 def _features(x: FloatArray) -> FloatArray:

@@ -1,7 +1,4 @@
-"""Kendall's tau-b, from bits.
-
-Kendall's tau-b one pair of items at a time: from their table, or by merging.
-"""
+"""Kendall's tau-b: of all pairs from packed signs, or pair by pair from tables or by merging."""
 
 from __future__ import annotations
 
@@ -21,9 +18,11 @@ Words = npt.NDArray[np.uint64]
 SmallCodes = npt.NDArray[np.int16] | Codes
 
 _CHUNK_BYTES = 32_000_000
-_TILE = 32  # columns a side: two tiles of _WORDS words stay in the second-level cache
+_TILE = 32  # columns per side: two tiles of _WORDS words stay in the second-level cache
 _WORDS = 1024
 
+# A table of K × K cells is read in about K² steps; merging takes n log n slower ones.
+_CELLS_PER_ROW = 4
 # Costs in nanoseconds, measured; they only decide which of two equal answers comes sooner.
 _NS_ROW, _NS_BIT, _NS_WORD, _NS_MERGE = 20_000, 0.5, 0.27, 6.4
 
@@ -33,23 +32,14 @@ def kendall(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> Fl
 
         τ_b = Σ s_i s_j / √(Σ s_i² Σ s_j²),   s_i = sign(x_ai − x_bi) over pairs of rows a < b
 
-    Parameters
-    ----------
-    X
-        (n, p) data; NaN is missing.
-    n_jobs, progress
-        Threads and progress.
-
-    Returns
-    -------
-    (p, p) array; NaN for a pair with a constant item.
+    X is (n, p), NaN where missing; the result is (p, p), NaN for a pair with a constant item.
 
     Notes
     -----
-    Three ways to the same number. Items of few levels: the table of counts, n steps a pair.
+    Three ways to the same number. Items of few levels: the table of counts, n steps per pair.
     Many items without gaps: the signs of all pairs of rows packed into bits, g = [x_a > x_b] and
-    u = [x_a ≠ x_b]; as s = 2g − u, every sum above is a count of common bits, n²/128 words a pair.
-    Else, and for very many rows: merging, n log n steps a pair.
+    u = [x_a ≠ x_b]; as s = 2g − u, every sum above counts common bits, n²/128 words per pair.
+    Else, and for very many rows: merging, n log n steps per pair.
     """
     codes, order = dense_codes(X)
     planes = 2 if (codes.max(axis=1) < len(X) - 1).any() else 1
@@ -143,7 +133,7 @@ def _count_common_bits(B: Words, first: int) -> IntArray:
         for start in range(0, words, _WORDS):
             stop = min(start + _WORDS, words)
             for i in range(first, stop_i):
-                # slices, so that the compiler need not guard the index and vectorises the loop
+                # slices, so that the compiler need not guard the index and vectorizes the loop
                 left = B[i, start:stop]
                 for j in range(max(i, start_j), stop_j):
                     right = B[j, start:stop]
@@ -163,19 +153,12 @@ def _popcount(x: np.uint64) -> np.uint64:
     return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-# A table of K × K cells is read in about K² steps; merging takes n log n slower ones.
-_CELLS_A_ROW = 4
-
-
 def tau_b_by_pairs(
     codes: Codes, order: Codes, n_jobs: Jobs = None, progress: Progress = None
 ) -> FloatArray:
     """Tau-b of all pairs of coded columns, on the rows each pair has in common.
 
-    Parameters
-    ----------
-    codes, order
-        As :func:`dtstat.dependence.spearman.dense_codes` returns them.
+    ``codes`` and ``order`` are as :func:`dtstat.dependence.spearman.dense_codes` returns them.
     """
     row = partial(_row, codes, order)
     return symmetric_matrix(row, len(codes), n_jobs, progress, "kendall")
@@ -184,7 +167,7 @@ def tau_b_by_pairs(
 def suits_tables(codes: Codes) -> bool:
     """Whether all items have so few levels that tables are the way."""
     levels = int(codes.max()) + 1
-    return levels * levels <= _CELLS_A_ROW * len(codes.T)
+    return levels * levels <= _CELLS_PER_ROW * len(codes.T)
 
 
 @kernel
@@ -194,7 +177,7 @@ def _row(codes: Codes, order: Codes, i: int) -> FloatArray:
     row = np.empty(p - i - 1)
     levels = codes[i].max() + 1
     for j in range(i + 1, p):
-        if levels * (codes[j].max() + 1) <= _CELLS_A_ROW * n:
+        if levels * (codes[j].max() + 1) <= _CELLS_PER_ROW * n:
             s, untied_i, untied_j = _from_table(codes[i], codes[j])
         else:
             s, untied_i, untied_j = _by_merging(codes[i], codes[j], order[j])

@@ -1,4 +1,4 @@
-"""Covariances or correlations with a number of rows, where rows themselves are not given."""
+"""Covariances or correlations and a number of rows, given in the place of answers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from dtstat.data.checks import is_symmetric_matrix
 from dtstat.data.frames import as_frame
 from dtstat.data.items import ItemData
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.measures import LATENT, RANKS
 
 Source = Literal["covariances", "correlations"]
 
-_LATENT = ("polychoric", "tetrachoric", "mixed")
-_RANKS = ("spearman", "kendall")
 _FEWEST_ROWS = 3
 
 
@@ -49,6 +48,30 @@ class Moments:
         """Moments of some items, in this order."""
         places = [self.names.index(name) for name in names]
         return self.values[np.ix_(places, places)]
+
+
+def as_moments(data: Any, n_obs: int | None) -> Moments | None:
+    """Return covariances or correlations, if that is what was given as data."""
+    if isinstance(data, DependenceMatrix):
+        return given_correlations(data, n_obs)
+    S = _symmetric(data)
+    if S is not None:
+        return given_covariances(*S, n_obs)
+    if n_obs is not None:
+        advice = "The rows are counted; it is for a covariance matrix."
+        raise checks.refusal("n_obs", "left out with answers", n_obs, advice)
+    return None
+
+
+def as_matrix(data: Any, n_obs: int | None) -> Any:
+    """Return a covariance matrix that was given as data as correlations; anything else as it is."""
+    if isinstance(data, DependenceMatrix):
+        return data
+    S = _symmetric(data)
+    if S is None:
+        return data
+    moments = given_covariances(*S, n_obs)
+    return DependenceMatrix.from_matrix(moments.values, moments.n_obs, names=moments.names)
 
 
 def given_covariances(S: FloatArray, names: Sequence[str], n_obs: int | None) -> Moments:
@@ -106,14 +129,6 @@ def given_correlations(matrix: DependenceMatrix, n_obs: int | None) -> Moments:
     return Moments(matrix.values, matrix.names, rows, "correlations")
 
 
-def _advice(measure: str) -> str:
-    if measure in _LATENT:
-        return "Give the data with ordered=True (estimator 'dwls'), which tests them as they are."
-    if measure in _RANKS:
-        return "Give the data, or use fit(..., structure=...), which is made for ranks."
-    return "Give the data; or, if they are Pearson correlations, say measure='pearson'."
-
-
 def rows_of_pairs(matrix: DependenceMatrix, names: Sequence[str]) -> int | None:
     """Return the rows that every pair of these items rests on; None if it does not say.
 
@@ -135,33 +150,28 @@ def rows_of_pairs(matrix: DependenceMatrix, names: Sequence[str]) -> int | None:
     return int(counts.min())
 
 
-def as_moments(data: Any, n_obs: int | None) -> Moments | None:
-    """Return covariances or correlations, if that is what was given as data."""
-    if isinstance(data, DependenceMatrix):
-        return given_correlations(data, n_obs)
-    S = _symmetric(data)
-    if S is not None:
-        return given_covariances(*S, n_obs)
-    if n_obs is not None:
-        advice = "The rows are counted; it is for a covariance matrix."
-        raise checks.refusal("n_obs", "left out with answers", n_obs, advice)
-    return None
-
-
-def as_matrix(data: Any, n_obs: int | None) -> Any:
-    """Return a covariance matrix that was given as data as correlations; anything else as it is."""
-    if isinstance(data, DependenceMatrix):
-        return data
-    S = _symmetric(data)
-    if S is None:
-        return data
-    moments = given_covariances(*S, n_obs)
-    return DependenceMatrix.from_matrix(moments.values, moments.n_obs, names=moments.names)
-
-
 def has_unit_diagonal(data: Any) -> bool:
     """Whether a square table has ones on its diagonal, as correlations have."""
     return bool(np.allclose(np.diag(as_frame(data).to_numpy(dtype=float)), 1, rtol=0, atol=1e-6))
+
+
+def rows_behind(matrix: DependenceMatrix) -> int:
+    """Return the number of rows a matrix rests on; refuse one that does not know it."""
+    if matrix.n_obs is None:
+        raise InputError(
+            "`data` must say how many rows the matrix rests on. "
+            "Give n_obs to DependenceMatrix.from_matrix.",
+            "data",
+        )
+    return matrix.n_obs
+
+
+def _advice(measure: str) -> str:
+    if measure in LATENT:
+        return "Give the data with ordered=True (estimator 'dwls'), which tests them as they are."
+    if measure in RANKS:
+        return "Give the data, or use fit(..., structure=...), which is made for ranks."
+    return "Give the data; or, if they are Pearson correlations, say measure='pearson'."
 
 
 def _symmetric(data: Any) -> tuple[FloatArray, list[str]] | None:
@@ -176,14 +186,3 @@ def _symmetric(data: Any) -> tuple[FloatArray, list[str]] | None:
     except (TypeError, ValueError):
         return None
     return (values, list(map(str, frame.columns))) if is_symmetric_matrix(values) else None
-
-
-def rows_behind(matrix: DependenceMatrix) -> int:
-    """Return the number of rows a matrix rests on; refuse one that does not know it."""
-    if matrix.n_obs is None:
-        raise InputError(
-            "`data` must say how many rows the matrix rests on. "
-            "Give n_obs to DependenceMatrix.from_matrix.",
-            "data",
-        )
-    return matrix.n_obs

@@ -2,7 +2,7 @@
 
 An ordinal item is taken as a standard normal variable cut at thresholds. The estimate has two
 steps: the thresholds come from each item's own margin (all its observed rows), and with these
-held fixed the correlation of each pair maximises the likelihood of the pair's common rows.
+held fixed the correlation of each pair maximizes the likelihood of the pair's common rows.
 Two binary items give the tetrachoric correlation, an ordinal and a continuous item the polyserial
 correlation, and two continuous items the Pearson correlation. The likelihoods and their references
 are in :mod:`dtstat.dependence.bivariate_normal`.
@@ -21,7 +21,7 @@ from dtstat.core.errors import InputError
 from dtstat.core.parallel import Jobs, Progress
 from dtstat.dependence.bivariate_normal import CodeArray, serial_correlation, table_correlation
 from dtstat.dependence.pairs import run_blocks
-from dtstat.dependence.pearson import moderate, pearson
+from dtstat.dependence.pearson import pearson, rescale_extremes
 
 Kind: TypeAlias = Literal["binary", "ordinal", "continuous"]
 # Codes 0..K-1 (-1 where missing) and the K+1 limits that separate them.
@@ -37,15 +37,7 @@ def thresholds(column: FloatArray) -> FloatArray:
 
     τ_a = Φ⁻¹(share of the observed rows in the first a of the K categories), a = 1..K-1.
 
-    Parameters
-    ----------
-    column
-        Answers, shape (n,), NaN where missing. Only their order matters.
-
-    Returns
-    -------
-    FloatArray
-        Increasing thresholds, shape (K-1,).
+    ``column`` is (n,), NaN where missing; only the order of its values matters.
 
     Examples
     --------
@@ -58,7 +50,7 @@ def thresholds(column: FloatArray) -> FloatArray:
 def polychoric_pair(x: FloatArray, y: FloatArray) -> float:
     """Polychoric correlation of two ordinal items; tetrachoric when both are binary.
 
-    Maximises Σ n_ab log π_ab(ρ), where n_ab counts the common rows and π_ab is the bivariate normal
+    Maximizes Σ n_ab log π_ab(ρ), where n_ab counts the common rows and π_ab is the bivariate normal
     probability of the cell between the items' thresholds (Olsson, 1979, two-step estimate).
 
     In a 2 x 2 table with an empty cell the maximum lies at ±1 whatever the sample size. There half
@@ -67,16 +59,8 @@ def polychoric_pair(x: FloatArray, y: FloatArray) -> float:
     likelihood, and counts added to many of them would pull the correlation towards zero. A larger
     table that a perfect association explains gives ±0.9999, however few rows say so.
 
-    Parameters
-    ----------
-    x, y
-        Answers, shape (n,), NaN where missing.
-
-    Returns
-    -------
-    float
-        Estimate in [-0.9999, 0.9999]; NaN when an item has fewer than two categories in the rows
-        that both items share.
+    ``x`` and ``y`` are (n,), NaN where missing. The estimate lies in [-0.9999, 0.9999]; NaN when an
+    item has fewer than two categories in the rows that both items share.
     """
     return _polychoric(*code_item(x), *code_item(y))
 
@@ -84,22 +68,14 @@ def polychoric_pair(x: FloatArray, y: FloatArray) -> float:
 def polyserial_pair(z: FloatArray, y: FloatArray) -> float:
     """Polyserial correlation of a continuous item ``z`` and an ordinal item ``y``.
 
-    Maximises Σ log[Φ((τ_y - ρz)/s) - Φ((τ_{y-1} - ρz)/s)] over the common rows, s = √(1-ρ²), with z
-    standardised by the mean and population standard deviation of all its observed rows (Olsson,
+    Maximizes Σ log[Φ((τ_y - ρz)/s) - Φ((τ_{y-1} - ρz)/s)] over the common rows, s = √(1-ρ²), with z
+    standardized by the mean and population standard deviation of all its observed rows (Olsson,
     Drasgow & Dorans, 1982, two-step estimate).
 
-    Parameters
-    ----------
-    z, y
-        Answers, shape (n,), NaN where missing.
-
-    Returns
-    -------
-    float
-        Estimate in [-0.9999, 0.9999]; NaN when ``y`` has fewer than two categories, or ``z`` fewer
-        than two values, in the rows that both items share.
+    ``z`` and ``y`` are (n,), NaN where missing. The estimate lies in [-0.9999, 0.9999]; NaN when
+    ``y`` has fewer than two categories, or ``z`` fewer than two values, in the rows both share.
     """
-    return _polyserial(_standardise(z), *code_item(y))
+    return _polyserial(_standardize(z), *code_item(y))
 
 
 def latent_correlation_matrix(
@@ -113,60 +89,32 @@ def latent_correlation_matrix(
     by pair and need not be positive definite. A polychoric pair costs one pass over the rows and
     about 6 normal integrals for each cell of its table, a polyserial pair about 6 passes.
 
-    Parameters
-    ----------
-    values
-        Answers, shape (n, p), NaN where missing.
-    kinds
-        "binary", "ordinal" or "continuous" for each of the p items.
-    n_jobs
-        Threads, in the sense of joblib. The result does not depend on it.
-    progress
-        See :mod:`dtstat.core.parallel`; counted in ordinal items.
-
-    Returns
-    -------
-    FloatArray
-        Shape (p, p), symmetric. NaN marks a pair in whose common rows an item does not vary.
-
-    Raises
-    ------
-    InputError
-        If ``values`` is not a matrix with one column for each of ``kinds``.
+    ``values`` is (n, p), NaN where missing. NaN in the result marks a pair in whose common rows an
+    item does not vary. Progress is counted in ordinal items.
     """
-    _check_shape(values, kinds)
-    continuous = [j for j, kind in enumerate(kinds) if kind == "continuous"]
-    ordinal = [j for j, kind in enumerate(kinds) if kind != "continuous"]
-    scores = [_standardise(values[:, j]) for j in continuous]
-    coded = [code_item(values[:, j]) for j in ordinal]
-    result = np.eye(len(kinds))
-    if continuous:
-        result[np.ix_(continuous, continuous)] = pearson(values[:, continuous])
-
-    def row(a: int) -> FloatArray:
-        return _row(coded[a], coded[a + 1 :], scores)
-
-    blocks = run_blocks(row, range(len(ordinal)), n_jobs, progress, "latent correlations")
-    for a, values in blocks:
-        others = ordinal[a + 1 :] + continuous
-        result[ordinal[a], others] = result[others, ordinal[a]] = values
-    return result
-
-
-def _check_shape(values: FloatArray, kinds: Sequence[Kind]) -> None:
-    """Refuse anything but a matrix with one column for each kind."""
     if values.ndim != 2 or values.shape[1] != len(kinds):
         raise InputError(
             f"`values` must be a matrix with one column for each of the {len(kinds)} `kinds`; "
             f"got shape {values.shape}. Give one kind for each item.",
             argument="values",
         )
+    continuous = [j for j, kind in enumerate(kinds) if kind == "continuous"]
+    ordinal = [j for j, kind in enumerate(kinds) if kind != "continuous"]
+    scores = [_standardize(values[:, j]) for j in continuous]
+    coded = [code_item(values[:, j]) for j in ordinal]
+    result = np.eye(len(kinds))
+    if continuous:
+        result[np.ix_(continuous, continuous)] = pearson(values[:, continuous])
 
+    def row(a: int) -> FloatArray:
+        polychoric = [_polychoric(*coded[a], *other) for other in coded[a + 1 :]]
+        return np.array(polychoric + [_polyserial(z, *coded[a]) for z in scores])
 
-def _row(item: Coded, others: list[Coded], scores: list[FloatArray]) -> FloatArray:
-    """Correlations of one ordinal item with other ordinal items, then with continuous ones."""
-    polychoric = [_polychoric(*item, *other) for other in others]
-    return np.array(polychoric + [_polyserial(z, *item) for z in scores])
+    blocks = run_blocks(row, range(len(ordinal)), n_jobs, progress, "latent correlations")
+    for a, values in blocks:
+        others = ordinal[a + 1 :] + continuous
+        result[ordinal[a], others] = result[others, ordinal[a]] = values
+    return result
 
 
 def code_item(column: FloatArray) -> Coded:
@@ -181,20 +129,20 @@ def code_item(column: FloatArray) -> Coded:
     return codes, np.concatenate(([-_UNBOUNDED], ndtri(share), [_UNBOUNDED]))
 
 
-def _standardise(column: FloatArray) -> FloatArray:
+def _standardize(column: FloatArray) -> FloatArray:
     """Observed rows to mean 0 and population variance 1; a constant column becomes zero."""
     observed = ~np.isnan(column)
     if not observed.any():
         return column.copy()
-    column = moderate(column)
-    centred = column - np.mean(column[observed])
-    sd = np.sqrt(np.mean(centred[observed] ** 2))
+    column = rescale_extremes(column)
+    centered = column - np.mean(column[observed])
+    sd = np.sqrt(np.mean(centered[observed] ** 2))
     varies = sd > _NO_VARIANCE * np.max(np.abs(column[observed]))
-    return centred / (sd if varies else np.inf)
+    return centered / (sd if varies else np.inf)
 
 
 def _polychoric(x: CodeArray, h: FloatArray, y: CodeArray, k: FloatArray) -> float:
-    """Count the common rows, check that both items vary in them, and maximise the likelihood."""
+    """Count the common rows, check that both items vary in them, and maximize the likelihood."""
     table = _contingency(x, y, h.size - 1, k.size - 1)
     if np.count_nonzero(table.any(axis=0)) < 2 or np.count_nonzero(table.any(axis=1)) < 2:
         return nan
@@ -222,7 +170,7 @@ def _fill_empty_cell(table: FloatArray) -> FloatArray:
 
 
 def _polyserial(z: FloatArray, y: CodeArray, tau: FloatArray) -> float:
-    """Take the common rows, check that both items vary in them, and maximise their likelihood."""
+    """Take the common rows, check that both items vary in them, and maximize their likelihood."""
     common = (y >= 0) & ~np.isnan(z)
     z, y = z[common], y[common]
     if not common.any() or np.ptp(z) == 0.0 or np.ptp(y) == 0:

@@ -1,7 +1,4 @@
-"""Ranks, and Spearman's correlation.
-
-Spearman's correlation from tables: for items with few levels, as rating scales have.
-"""
+"""Ranks, and Spearman's correlation: of ranks, or from tables of items with few levels."""
 
 from __future__ import annotations
 
@@ -16,6 +13,37 @@ from dtstat.dependence.pairs import symmetric_matrix
 from dtstat.dependence.pearson import pearson
 
 Codes = npt.NDArray[np.int32]
+
+
+def spearman(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> FloatArray:
+    """Spearman's rank correlation: Pearson's of the average ranks (Spearman 1904).
+
+    X is (n, p), NaN where missing; each pair is ranked anew on its common rows. Cost: sorting each
+    column and one matrix product; O(n) more for each pair with missing values.
+    """
+    complete = np.asarray(~np.isnan(X).any(axis=0))
+    if complete.all():
+        return pearson(average_ranks(X), n_jobs)
+    codes, order = dense_codes(X)
+    row = partial(_spearman_row, codes, order, complete)
+    R = symmetric_matrix(row, X.shape[1], n_jobs, progress, "spearman")
+    if complete.any():
+        R[np.ix_(complete, complete)] = pearson(average_ranks(X[:, complete]), n_jobs)
+    return R
+
+
+def spearman_from_tables(
+    codes: Codes, n_jobs: Jobs = None, progress: Progress = None
+) -> FloatArray:
+    """Spearman's correlation of all pairs of coded columns, on the rows each pair has in common.
+
+    The mean rank of a level is (number of answers below it) + (1 + number of answers on it) / 2,
+    so the table of a pair has all there is to know; nothing is sorted.
+
+    ``codes`` is (p, n): levels 0, 1, 2, ... in rising order, −1 where missing; levels may be empty.
+    The result is (p, p), NaN for a pair with a constant item.
+    """
+    return symmetric_matrix(partial(_table_row, codes), len(codes), n_jobs, progress, "spearman")
 
 
 def average_ranks(X: FloatArray) -> FloatArray:
@@ -35,12 +63,7 @@ def average_ranks(X: FloatArray) -> FloatArray:
 def dense_codes(X: FloatArray) -> tuple[Codes, Codes]:
     """Code the distinct values of each column as 0, 1, 2, ... in rising order.
 
-    Returns
-    -------
-    codes
-        (p, n) the number of each value; -1 where it is missing.
-    order
-        (p, n) the rows that sort each column, missing ones last.
+    Returns (p, n) codes, −1 where missing, and the (p, n) rows that sort each column, missing last.
     """
     order = np.argsort(X.T, axis=1)
     ascending = np.take_along_axis(X.T, order, axis=1)
@@ -55,31 +78,6 @@ def _group_starts(ascending: FloatArray) -> BoolArray:
     start = np.ones(ascending.shape, dtype=bool)
     np.not_equal(ascending[:, 1:], ascending[:, :-1], out=start[:, 1:])
     return start
-
-
-def spearman(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> FloatArray:
-    """Spearman's rank correlation: Pearson's of the average ranks (Spearman 1904).
-
-    Parameters
-    ----------
-    X
-        (n, p) data; NaN is missing. Each pair is ranked anew on its common rows.
-    n_jobs, progress
-        Threads; progress with missing values.
-
-    Notes
-    -----
-    Cost: sorting each column and one matrix product; O(n) more for each pair with missing values.
-    """
-    complete = np.asarray(~np.isnan(X).any(axis=0))
-    if complete.all():
-        return pearson(average_ranks(X), n_jobs)
-    codes, order = dense_codes(X)
-    row = partial(_spearman_row, codes, order, complete)
-    R = symmetric_matrix(row, X.shape[1], n_jobs, progress, "spearman")
-    if complete.any():
-        R[np.ix_(complete, complete)] = pearson(average_ranks(X[:, complete]), n_jobs)
-    return R
 
 
 @kernel
@@ -122,30 +120,8 @@ def _ranks_in_common_rows(mine: Codes, order: Codes, other: Codes, ranks: FloatA
     return below
 
 
-def spearman_from_tables(
-    codes: Codes, n_jobs: Jobs = None, progress: Progress = None
-) -> FloatArray:
-    """Spearman's correlation of all pairs of coded columns, on the rows each pair has in common.
-
-    The mean rank of a level is (number of answers below it) + (1 + number of answers on it) / 2,
-    so the table of a pair has all there is to know; nothing is sorted.
-
-    Parameters
-    ----------
-    codes
-        (p, n) levels 0, 1, 2, ... in rising order, −1 where missing; levels may be empty.
-    n_jobs, progress
-        Threads and progress.
-
-    Returns
-    -------
-    (p, p) array; NaN for a pair with a constant item.
-    """
-    return symmetric_matrix(partial(_row, codes), len(codes), n_jobs, progress, "spearman")
-
-
 @kernel
-def _row(codes: Codes, i: int) -> FloatArray:
+def _table_row(codes: Codes, i: int) -> FloatArray:
     """Correlations of column i with every column j > i."""
     p, n = codes.shape
     row_values = np.empty(p - i - 1)
@@ -169,7 +145,7 @@ def _from_table(table: IntArray) -> float:
             by_row[k] += table[k, col]
             by_column[col] += table[k, col]
     n = by_row.sum()
-    a, b = _centred_ranks(by_row, n), _centred_ranks(by_column, n)
+    a, b = _centered_ranks(by_row, n), _centered_ranks(by_column, n)
     saa, sbb, sab = 0.0, 0.0, 0.0
     for k in range(K):
         saa += by_row[k] * a[k] * a[k]
@@ -184,12 +160,12 @@ def _from_table(table: IntArray) -> float:
 
 
 @kernel
-def _centred_ranks(counts: IntArray, n: int) -> FloatArray:
+def _centered_ranks(counts: IntArray, n: int) -> FloatArray:
     """Twice (mean rank − (n + 1)/2) of each level: answers below it less answers above it."""
-    centred = np.empty(len(counts))
+    centered = np.empty(len(counts))
     below = 0
     for k in range(len(counts)):
         above = n - below - counts[k]
-        centred[k] = below - above
+        centered[k] = below - above
         below += counts[k]
-    return centred
+    return centered

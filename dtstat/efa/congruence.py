@@ -10,7 +10,7 @@ import pandas as pd
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError
-from dtstat.dependence.pearson import moderate
+from dtstat.dependence.pearson import rescale_extremes
 from dtstat.structure.structure import Structure
 
 
@@ -90,7 +90,7 @@ def compare_solutions(a: Any, b: Any) -> SolutionComparison:
     B = B.loc[A.index]
     if isinstance(a, Structure) or isinstance(b, Structure):
         A, B = A.abs(), B.abs()
-    phi = congruence(moderate(A.to_numpy()), moderate(B.to_numpy()))
+    phi = congruence(rescale_extremes(A.to_numpy()), rescale_extremes(B.to_numpy()))
     rows, columns = linear_sum_assignment(np.abs(phi), maximize=True)
     in_a, in_b = _strongest(A), _strongest(B)
     common = (in_a[:, rows] & in_b[:, columns]).sum(axis=1) > 0

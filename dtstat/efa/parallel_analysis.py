@@ -328,7 +328,7 @@ def scree_plot(
                 ax.plot(rank, eigenvalues[column], line, color=color, lw=1.4, label=label)
     ax.axhline(0, color=canvas.PALE, linewidth=0.8, zorder=0)
     ax.locator_params(axis="x", integer=True)
-    canvas.bare(ax)
-    canvas.titled(ax, suggested, "rank of the eigenvalue", "eigenvalue")
+    canvas.strip_frame(ax)
+    canvas.set_titles(ax, suggested, "rank of the eigenvalue", "eigenvalue")
     canvas.legend_below(ax, 2)
     return ax

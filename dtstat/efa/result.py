@@ -12,10 +12,10 @@ import pandas as pd
 
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
-from dtstat.core.canvas import Drawer, draw
+from dtstat.core.canvas import DrawFunction, draw
 from dtstat.core.errors import DataWarning, EstimationError, warn
 from dtstat.core.loading_table import item_complexity, table_order, variance_frame
-from dtstat.core.pictures import draw_diagram, draw_loadings
+from dtstat.core.plots import draw_diagram, draw_loadings
 from dtstat.core.tables import Summary, Table
 from dtstat.data.items import ItemData
 from dtstat.dependence.compute import dependence_matrix
@@ -352,4 +352,4 @@ def _draw_diagram(fit: EFAFit, ax: Any, cutoff: float = 0.3) -> Any:
     return draw_diagram(fit, ax, cutoff)
 
 
-_PICTURES: dict[str, Drawer] = {"loadings": _draw_loadings, "diagram": _draw_diagram}
+_PICTURES: dict[str, DrawFunction] = {"loadings": _draw_loadings, "diagram": _draw_diagram}

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
-from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.core.saved import register
+from dtstat.dependence.matrix import DependenceMatrix, within_unit
+from dtstat.dependence.measures import BRIDGES
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, FactorLikelihood, maximize
 
 _NEGATIVE = -1e-8  # an eigenvalue below is negative by more than rounding
 _LEAST_EIGENVALUE = 1e-6  # what it is raised to
 
-BRIDGES: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "spearman": lambda r: 2 * np.sin(np.pi / 6 * r),
-    "kendall": lambda r: np.sin(np.pi / 2 * r),
-    "pearson": np.copy,
-    "polychoric": np.copy,
-    "tetrachoric": np.copy,
-    "mixed": np.copy,
-}
 
-
+@register(shapes={"R": "pp"}, rules={"values are in [-1, 1]": lambda latent: within_unit(latent.R)})
 @dataclass(frozen=True, eq=False)
 class LatentCorrelations:
     """Correlations of the normal variables behind p items.
@@ -132,6 +125,7 @@ def nearest_correlation(R: FloatArray) -> FloatArray:
     return positive
 
 
+@register(shapes={"loadings": "pd", "factor_correlations": "dd", "uniquenesses": "p"})
 @dataclass(frozen=True, eq=False)
 class FactorEstimate:
     """A fitted factor model with d factors of p items.

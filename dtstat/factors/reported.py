@@ -18,9 +18,11 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.fit_indices import p_value, rmsea_measures
+from dtstat.core.saved import register
 from dtstat.data.items import ItemData
 from dtstat.data.kinds import ItemKind
-from dtstat.dependence.influence import TRACEABLE, Influence, latent_influence, most_rows
+from dtstat.dependence.influence import Influence, latent_influence, most_rows
+from dtstat.dependence.measures import BRIDGES, LATENT
 from dtstat.dependence.polychoric import latent_correlation_matrix
 from dtstat.factors.copula import (
     FactorEstimate,
@@ -38,7 +40,6 @@ from dtstat.factors.robust import (
 from dtstat.factors.scores import Marginals, normal_scores
 from dtstat.simulation.designs import draw_normal
 
-RATINGS = ("polychoric", "tetrachoric", "mixed")
 # With 100 rows of 9 to 25 items true models are rejected in 3 to 10 % of samples (skewed items with
 # gaps up to 16 %), but 25 yes/no items in 15 to 20 %; with 300 rows of these in 9 %.
 _FEWEST_ROWS, _ROWS_PER_ITEM, _ROWS_PER_YES_OR_NO = 100, 4, 10
@@ -48,6 +49,7 @@ _PERFECT = 0.999  # a correlation beyond has no standard error
 _RMSEA = ("rmsea", "rmsea.ci.lower", "rmsea.ci.upper", "rmsea.pvalue")
 
 
+@register(shapes={"latent.R": "pp", "estimate.loadings": "pd", "errors.loadings": "pd"})
 @dataclass(frozen=True, eq=False)
 class ReportedModel:
     """A fitted structure with what is known of its errors.
@@ -75,7 +77,7 @@ class ReportedModel:
     @property
     def as_ratings(self) -> bool:
         """Whether the correlations are those behind ratings."""
-        return self.latent.measure in RATINGS
+        return self.latent.measure in LATENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +127,7 @@ def _implied_rows(latent: LatentCorrelations) -> Answers | None:
 
     None for polychoric correlations, whose errors depend on thresholds that a matrix does not show.
     """
-    if latent.measure not in TRACEABLE or latent.measure in RATINGS:
+    if latent.measure not in BRIDGES or latent.measure in LATENT:
         return None
     p = len(latent.R)
     m = most_rows(_DRAWN_ROWS, p, latent.measure)

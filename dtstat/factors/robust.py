@@ -67,6 +67,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.core.arrays import FloatArray
+from dtstat.core.saved import register
 from dtstat.dependence.influence import Influence
 from dtstat.factors.copula import FactorEstimate
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS
@@ -74,6 +75,7 @@ from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS
 _BLOCK = 2_000_000  # numbers of influences that are multiplied at a time
 
 
+@register()
 @dataclass(frozen=True)
 class RobustTest:
     """What a valid test of fit is made of.
@@ -102,6 +104,7 @@ class RobustTest:
         return max(self.statistic * a + self.df - self.trace * a, 0.0)
 
 
+@register(shapes={"loadings": "pd", "factor_correlations": "dd"})
 @dataclass(frozen=True, eq=False)
 class StandardErrors:
     """Standard errors of (p, d) loadings and (d, d) factor correlations; NaN where fixed."""

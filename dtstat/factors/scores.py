@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.saved import register
 from dtstat.factors.copula import FactorEstimate
 
 _FAR = 1e3  # standard deviations within which standardizing is linear
@@ -102,6 +103,17 @@ def _patterns(estimate: FactorEstimate, Z: FloatArray) -> Iterator[_Pattern]:
         yield _Pattern(group.reshape(-1) == k, items, W, np.linalg.solve(K, Phi), log_det)
 
 
+def _are_scored(margins: Marginals) -> bool:
+    """Whether every answer has its normal score, and thresholds lie between answers."""
+    lengths = [list(map(len, part)) for part in (margins.answers, margins.scores)]
+    between = zip(margins.thresholds, lengths[0], strict=True)
+    return lengths[0] == lengths[1] and all(len(t) in (0, n - 1) for t, n in between)
+
+
+@register(
+    shapes={"answers": "p", "scores": "p", "thresholds": "p"},
+    rules={"answers have scores": _are_scored},
+)
 @dataclass(frozen=True, eq=False)
 class Marginals:
     """Answers of p items and the normal variables behind them.

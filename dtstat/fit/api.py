@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from dtstat.core import checks
-from dtstat.core.checkpoints import CheckpointFile, begun_seed
+from dtstat.core.checkpoints import CheckpointFile, checkpoint_seed
 from dtstat.core.checks import Seed
 from dtstat.core.errors import InputError, nearest
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
@@ -209,7 +209,7 @@ def fit(
         finalists=checks.integer("finalists", finalists, 1, "The best three are the default."),
     )
     request = apply_preset(request, preset)
-    seed = begun_seed(checkpoint) if seed is None else seed
+    seed = checkpoint_seed(checkpoint) if seed is None else seed
     check_request(request)
     request = settle_randomness(request, seed)
     if checkpoint is not None and not request.draws_curves:

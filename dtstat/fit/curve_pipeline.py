@@ -10,12 +10,12 @@ from typing import cast
 import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
-from dtstat.core.checkpoints import Saved, digest, open_checkpoint
+from dtstat.core.checkpoints import Resumable, digest, open_checkpoint
 from dtstat.core.errors import EstimationWarning, InputError, silenced, warn
 from dtstat.curves import bspline
 from dtstat.curves.estimate import NETWORKS, Method, effective_rows, rank_correlations
 from dtstat.curves.result import summarize
-from dtstat.data.checks import listed
+from dtstat.data.checks import quote_names
 from dtstat.data.items import ItemData, check_usable
 from dtstat.fit.pipeline import (
     Choice,
@@ -165,7 +165,7 @@ def _curves(request: FitRequest, run: Run) -> Curves:
     )
 
 
-def _saved(items: ItemData, request: FitRequest, run: Run) -> Saved[Tried] | None:
+def _saved(items: ItemData, request: FitRequest, run: Run) -> Resumable[Tried] | None:
     """Open the file that keeps the structures fitted, if there is one."""
     header = {
         "run": "fit",
@@ -283,7 +283,7 @@ def _by_scores(best: Finalist, items: ItemData) -> tuple[str, ...]:
     chosen = best.estimate.scale.by_scores
     if not chosen.any():
         return ()
-    names = listed([name for name, one in zip(items.names, chosen, strict=True) if one])
+    names = quote_names([name for name, one in zip(items.names, chosen, strict=True) if one])
     return (
         f"Curves are fitted to the normal scores of {names}, which describe these long-tailed "
         "items better than their own units. Loadings and R2 are those of the scores; "
@@ -310,8 +310,8 @@ def _warned(items: ItemData, request: FitRequest) -> list[str]:
     if not few or Method(request.estimator).takes_ratings:
         return []
     text = (
-        f"Networks take ratings for numbers ({listed(few)}), and the choice of structure suffers. "
-        "Use the estimator 'spline', which models ratings as ratings."
+        f"Networks take ratings for numbers ({quote_names(few)}), and the choice of structure "
+        "suffers. Use the estimator 'spline', which models ratings as ratings."
     )
     warn(text, EstimationWarning, stacklevel=4)
     return [text]

@@ -19,15 +19,14 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
 from dtstat.curves.result import NonlinearFit
-from dtstat.data.checks import listed
+from dtstat.data.checks import quote_names
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.hidden import hidden_pairs, responsible_items
 from dtstat.dependence.influence import Influence
 from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.dependence.measures import LATENT
+from dtstat.dependence.measures import BRIDGES, LATENT
 from dtstat.factors.copula import (
-    BRIDGES,
     FactorEstimate,
     LatentCorrelations,
     fit_factors,
@@ -37,7 +36,7 @@ from dtstat.factors.copula import (
 )
 from dtstat.factors.difficulty import difficulty_pairs
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, MANY_ITEMS
-from dtstat.factors.reported import RATINGS, Answers, Source, as_reported
+from dtstat.factors.reported import Answers, Source, as_reported
 from dtstat.factors.robust import misfit_scaling
 from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals
 from dtstat.fit.record import FitRecord, SampleFacts
@@ -330,7 +329,7 @@ def report(
     tolerance = _TOLERANCE if len(support) < MANY_ITEMS else _TOLERANCE_OF_MANY
     estimate = fit_factors(problem.latent.R, problem.n, support, tolerance)
     n_obs = cast(int, matrix.n_obs)
-    ratings = request.estimator != "linear" and problem.latent.measure not in RATINGS
+    ratings = request.estimator != "linear" and problem.latent.measure not in LATENT
     reported = as_reported(problem.source, estimate, support, n_obs, ratings)
     rest = [k for k in range(len(everything)) if k not in set(order)]
     return FitRecord(
@@ -392,7 +391,7 @@ def warn_of_hidden(items: ItemData, request: FitRequest) -> tuple[str, ...]:
     if not pairs:
         return ()
     first, names = pairs[0], items.names
-    blamed = listed([names[i] for i in responsible_items(pairs)])
+    blamed = quote_names([names[i] for i in responsible_items(pairs)])
     more = f" and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
     text = (
         f"Rank correlations miss how '{names[first.first]}' and '{names[first.second]}' depend "

@@ -10,11 +10,12 @@ import pandas as pd
 
 from dtstat.core import canvas, checks
 from dtstat.core.arrays import FloatArray
-from dtstat.core.canvas import CUTOFF, NO_FACTOR, Drawer, names
+from dtstat.core.canvas import CUTOFF, NO_FACTOR, DrawFunction, choose_names
 from dtstat.core.errors import InputError
 from dtstat.core.loading_table import table_order
-from dtstat.core.pictures import dependence_map, loading_map, path_diagram, residual_map
+from dtstat.core.plots import dependence_map, loading_map, path_diagram, residual_map
 from dtstat.curves.result import curve_panels
+from dtstat.dependence.measures import strength_label
 from dtstat.fit import frames
 from dtstat.path.plots import COUNTS, draw_bars, gap_values, nothing_to_draw, path_panels
 from dtstat.search.evaluate import searching
@@ -45,7 +46,8 @@ def draw_dependence(fit: DTFit, ax: Any) -> Any:
     strength = pd.DataFrame(fit.dependence.strength[np.ix_(order, order)], items, items)
     chosen = _chosen(fit)
     marks = _factor_intervals(fit) if chosen is None else [("threshold", *chosen)]
-    return dependence_map(strength, fit.support[order], marks, fit.dependence.measure, ax)
+    label = strength_label(fit.dependence.measure)
+    return dependence_map(strength, fit.support[order], marks, label, ax)
 
 
 def draw_path(fit: DTFit, ax: Any) -> Any:
@@ -102,8 +104,8 @@ def draw_curves(
 ) -> Any:
     """Draw how items answer to their factors; ``items`` and ``factors`` choose among them."""
     loadings = _sorted_loadings(fit)
-    chosen_items = names("items", items, [str(name) for name in loadings.index])
-    chosen_factors = names("factors", factors, fit.factor_names)
+    chosen_items = choose_names("items", items, [str(name) for name in loadings.index])
+    chosen_factors = choose_names("factors", factors, fit.factor_names)
     support = pd.DataFrame(fit.support, list(fit.item_names), list(fit.factor_names))
     panels = {}
     for item in chosen_items:
@@ -131,7 +133,7 @@ def draw_loadings(fit: DTFit, ax: Any, cutoff: float = 0.0) -> Any:
     return loading_map(loadings, marks, least, _ATTACHED if any(marks) else "", ax)
 
 
-FIT_KINDS: dict[str, Drawer] = {
+FIT_KINDS: dict[str, DrawFunction] = {
     "diagram": draw_diagram,
     "dependence": draw_dependence,
     "path": draw_path,
@@ -199,21 +201,21 @@ def margin_plot(
         within,
         "o",
         canvas.BLUE,
-        f"pairs sharing a factor; weakest {canvas.short(weakest, _WORDS)}",
+        f"pairs sharing a factor; weakest {canvas.shorten(weakest, _WORDS)}",
     )
     ax.plot(1, low, "o", color=canvas.BLUE, markeredgecolor=canvas.INK, markersize=8)
     if len(between):
-        words = f"pairs sharing none; strongest {canvas.short(strongest, _WORDS)}"
+        words = f"pairs sharing none; strongest {canvas.shorten(strongest, _WORDS)}"
         _curve(ax, between, "x", canvas.VERMILION, words)
         ax.plot(0, high, "X", color=canvas.VERMILION, markeredgecolor=canvas.INK, markersize=8)
     ax.set_xlim(-0.03, 1.03)
     ax.set_ylim(bottom=0)
-    canvas.bare(ax)
+    canvas.strip_frame(ax)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["strongest", "25 %", "half", "75 %", "weakest"])
     said = "gap" if gamma > 0 else "overlap"
     verdict = "one threshold separates them" if gamma > 0 else "no threshold separates them"
-    title = f"Margin γ = {canvas.signed(gamma, 3)}: {said}, {verdict}"
-    canvas.titled(ax, title, "pairs, by rank", canvas.strength_label(measure))
+    title = f"Margin γ = {canvas.format_signed(gamma, 3)}: {said}, {verdict}"
+    canvas.set_titles(ax, title, "pairs, by rank", strength_label(measure))
     canvas.legend_below(ax, 1)
     return ax
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,14 +15,13 @@ from dtstat.curves.result import CURVE_COLUMNS, GRID, NonlinearFit
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.factors.copula import FactorEstimate, LatentCorrelations
 from dtstat.factors.reported import ReportedModel, scoring_model
-from dtstat.factors.robust import RobustTest, StandardErrors
 from dtstat.factors.scores import Marginals, factor_scores, learn_marginals
 from dtstat.fit.request import FitRequest
 from dtstat.search.choose import Contender
 from dtstat.structure.barcode import Barcode
 
 
-@register
+@register()
 @dataclass(frozen=True)
 class SampleFacts:
     """What the data were.
@@ -43,14 +41,6 @@ class SampleFacts:
     n_complete: int
     kinds: dict[str, int]
     n_tied: int | None = None
-
-
-_PARTS: tuple[type[Any], ...] = (
-    *(Contender, FactorEstimate, LatentCorrelations, Marginals, DependenceMatrix),
-    *(ReportedModel, RobustTest, StandardErrors),
-)
-for _part in _PARTS:
-    register(_part)
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,30 @@ from dtstat.structure.path import candidates
 from dtstat.structure.structure import Structure
 
 
-@register
+@register(
+    shapes={
+        "dependence.values": "pp",
+        "latent.R": "pp",
+        "support": "pd",
+        "attached": "p",
+        "estimate.loadings": "pd",
+        "reported.latent.R": "pp",
+        "reported.estimate.loadings": "pd",
+        "reported.errors.loadings": "pd",
+        "contenders[].support": "p*",
+        "grid": "g",
+        "marginals.answers": "p",
+        "nonlinear.model.support": "pd",
+    },
+    rules={
+        "a structure was chosen": lambda fit: len(fit.contenders) > 0,
+        "factors have names": lambda fit: (
+            not fit.given_names or len(set(fit.given_names)) == fit.support.shape[1]
+        ),
+        "factors have items": lambda fit: bool(fit.support.any(axis=0).all()),
+        "rows were counted": lambda fit: fit.n_obs > 0 and fit.n_typical > 0,
+    },
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class DTFit(FitRecord):
     """The structure behind the items, fitted, with what else was possible.

@@ -13,7 +13,7 @@ import pandas as pd
 from dtstat.core.loading_table import factor_table
 from dtstat.core.tables import Summary, Table
 from dtstat.curves.result import correlation_table, response_table
-from dtstat.factors.reported import RATINGS
+from dtstat.dependence.measures import LATENT, RANKS
 from dtstat.search.choose import GIVEN
 
 if TYPE_CHECKING:
@@ -203,9 +203,9 @@ def _source(fit: DTFit) -> str:
     measure, rows = fit.reported.latent.measure, f"{fit.n_obs} rows"
     if fit.n_typical != fit.n_obs:
         rows += f" ({fit.n_typical} behind a typical pair)"
-    if measure in ("spearman", "kendall"):
+    if measure in RANKS:
         return f"From {measure} correlations of {rows}, made latent by the sine formula."
-    if fit.latent.measure in RATINGS or not fit.reported.as_ratings:
+    if fit.latent.measure in LATENT or not fit.reported.as_ratings:
         given = ", as of normal rows" if fit.sample is None else ""
         return f"From {measure} correlations of {rows}{given}."
     return (

@@ -10,9 +10,10 @@ import pandas as pd
 
 from dtstat.core import canvas, checks
 from dtstat.core.arrays import BoolArray, FloatArray
-from dtstat.core.canvas import Drawer
+from dtstat.core.canvas import DrawFunction
 from dtstat.core.errors import InputError
-from dtstat.core.pictures import dependence_map
+from dtstat.core.plots import dependence_map
+from dtstat.dependence.measures import strength_label
 from dtstat.dependence.sparse import SparseDependence
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def draw_dependence(path: SolutionPath, ax: Any, threshold: float | None = None)
         order = order[np.argsort(first[order], kind="stable")]
     items = [path.dependence.names[i] for i in order]
     frame = pd.DataFrame(strength[np.ix_(order, order)], items, items)
-    return dependence_map(frame, support[order], marks, measure, ax)
+    return dependence_map(frame, support[order], marks, strength_label(measure), ax)
 
 
 def draw_bars(path: SolutionPath, factors: Mapping[int, str], max_bars: int, ax: Any) -> Any:
@@ -79,7 +80,7 @@ def draw_bars(path: SolutionPath, factors: Mapping[int, str], max_bars: int, ax:
     return barcode_plot(frame, named, path.dependence.measure, ax)
 
 
-PATH_KINDS: dict[str, Drawer] = {
+PATH_KINDS: dict[str, DrawFunction] = {
     "path": draw_steps,
     "barcode": lambda path, ax, max_bars=30: draw_bars(path, {}, max_bars, ax),
     "dependence": draw_dependence,
@@ -144,7 +145,7 @@ def path_panels(
         Value of the chosen structure, a line in the last panel.
     """
     strip = [0.25 + 0.14 * len(intervals)] if intervals else []
-    figure, axes = canvas.stacked(
+    figure, axes = canvas.stack_panels(
         ax, [*strip, *[1.0] * len(panels)], 1.5 * len(panels) + 1.2 * sum(strip) + 0.8
     )
     if intervals:
@@ -159,7 +160,7 @@ def path_panels(
             panel.set_ylim(-0.08 * most, 1.1 * most + 0.2)
             panel.locator_params(axis="y", integer=True, nbins=5)
     for panel in axes:
-        canvas.bare(panel)
+        canvas.strip_frame(panel)
         if chosen is not None:
             panel.axvspan(*chosen, facecolor=canvas.ORANGE, alpha=0.35, edgecolor=canvas.INK)
     if reference is not None:
@@ -175,7 +176,7 @@ def path_panels(
             fontsize=canvas.SMALL,
             color=canvas.INK,
         )
-    axes[-1].set_xlabel(f"threshold on {canvas.strength_label(measure)}", fontsize=canvas.NORMAL)
+    axes[-1].set_xlabel(f"threshold on {strength_label(measure)}", fontsize=canvas.NORMAL)
     title = "Structures by threshold" + (", shaded: chosen" if chosen is not None else "")
     axes[0].set_title(title, fontsize=canvas.NORMAL + 1, loc="left")
     return figure
@@ -216,16 +217,17 @@ def barcode_plot(
         linewidth=0.6,
     )
     names = [
-        (f"{canvas.short(factors[k], 12)}:  " if k in factors else "") + canvas.listed(items, 34)
+        (f"{canvas.shorten(factors[k], 12)}:  " if k in factors else "")
+        + canvas.list_names(items, 34)
         for k, items in enumerate(bars["items"])
     ]
     ax.set_yticks(np.arange(len(bars)), names)
     ax.set_ylim(len(bars) - 0.4, -0.6)
-    canvas.bare(ax)
+    canvas.strip_frame(ax)
     for label, one in zip(ax.get_yticklabels(), chosen, strict=True):
         label.set_fontweight("bold" if one else "normal")
     title = "Longest-lived cliques" + (", chosen factors dark" if factors else "")
-    canvas.titled(ax, title, f"threshold on {canvas.strength_label(measure)}")
+    canvas.set_titles(ax, title, f"threshold on {strength_label(measure)}")
     return ax
 
 
@@ -234,7 +236,7 @@ def _strip(ax: Axes, intervals: Sequence[Interval]) -> None:
     for k, (name, low, high) in enumerate(intervals):
         ax.barh(k, high - low, left=low, height=0.45, color=canvas.ORANGE, edgecolor=canvas.INK)
         ax.annotate(
-            canvas.short(name),
+            canvas.shorten(name),
             (high, k),
             (3, 0),
             textcoords="offset points",

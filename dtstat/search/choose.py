@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, IntArray
+from dtstat.core.saved import register
 from dtstat.search.evaluate import HELD_OUT, INFORMATION, HeldOut, Scored
 from dtstat.structure.compare import compare
 from dtstat.structure.structure import Structure
@@ -17,6 +18,7 @@ from dtstat.structure.structure import Structure
 GIVEN: Final = "given"  # origin of a structure that was not searched for
 
 
+@register(shapes={"support": "pd"})
 @dataclass(frozen=True, eq=False)
 class Contender:
     """A structure that was considered, with all its scores.

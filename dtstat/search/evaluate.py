@@ -29,6 +29,7 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
+from dtstat.core.saved import register
 from dtstat.efa.extraction import maximum_likelihood
 from dtstat.factors.copula import FactorEstimate, fit_factors
 from dtstat.factors.maximum_likelihood import MANY_ITEMS
@@ -86,6 +87,7 @@ _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 0.01
 _SINGULAR = 1e-8
 
 
+@register()
 @dataclass(frozen=True, eq=False)
 class Proposal:
     """A structure worth fitting.

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
-from dtstat.core.checkpoints import Ledger, Saved, digest
+from dtstat.core.checkpoints import Ledger, Resumable, digest
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced
 from dtstat.core.parallel import Jobs, Outcomes, Progress, run, track
 from dtstat.core.saved import from_bytes, register, to_bytes
@@ -59,7 +59,7 @@ class Curves:
     draws: int
     seed: int
     n_jobs: Jobs = None
-    saved: Saved[Tried] | None = None
+    saved: Resumable[Tried] | None = None
 
     @property
     def runs(self) -> int:
@@ -74,6 +74,7 @@ class Curves:
         return np.random.default_rng([self.seed, run] if run else self.seed)
 
 
+@register()
 @dataclass(frozen=True, eq=False)
 class Finalist(Scored):
     """A structure with fitted curves.
@@ -343,13 +344,9 @@ def _in_order(done: Outcomes[U], count: int, progress: Progress, label: str) -> 
     return [found[k] for k in range(count)]
 
 
-for _part in (LogLikelihood, NonlinearEstimate, Proposal, Finalist):
-    register(_part)
-
-
-def saved_finalists(ledger: Ledger) -> Saved[Tried]:
+def saved_finalists(ledger: Ledger) -> Resumable[Tried]:
     """Return what keeps structures fitted with curves, and why others could not be."""
-    return Saved(ledger, "structure", _encode, _decode)
+    return Resumable(ledger, "structure", _encode, _decode)
 
 
 def _encode(tried: Tried) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import EstimationError, EstimationWarning, warn
 from dtstat.core.fit_indices import Test
+from dtstat.core.saved import register
 from dtstat.sem.matrices import Layout
 from dtstat.sem.model import Model
 from dtstat.sem.normal import (
@@ -43,6 +44,24 @@ from dtstat.sem.rows import (
 Estimator = Literal["ml", "mlr", "fiml", "dwls"]
 
 
+@register(
+    shapes={
+        "theta": "q",
+        "covariance": "qq",
+        "Sigma": "pp",
+        "mu": "p",
+        "S": "pp",
+        "mean": "p",
+        "model.observed": "p",
+    },
+    rules={
+        "items were observed": lambda one: (
+            one.sample is None or one.sample.n_items == len(one.model.observed)
+        ),
+        "parameters have values": lambda one: one.model.n_free == len(one.theta),
+        "rows were counted": lambda one: one.n_obs > 0,
+    },
+)
 @dataclass(frozen=True)
 class SEMEstimate:
     """A fitted model, as numbers.

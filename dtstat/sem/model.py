@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from dtstat.core.errors import InputError, nearest
+from dtstat.core.saved import register
 from dtstat.dependence.moments import Source
 from dtstat.structure.structure import Structure, distinct_names, r_name
 from dtstat.structure.syntax import Term, parse
@@ -23,6 +24,7 @@ from dtstat.structure.syntax import Term, parse
 Place = tuple[str, int, int]  # matrix (lambda, theta, psi, beta, nu, alpha), row, column
 
 
+@register()
 @dataclass(frozen=True)
 class Parameter:
     """One row of the parameter table.
@@ -63,6 +65,25 @@ class Parameter:
         return self.op == "~~" and self.lhs == self.rhs
 
 
+_MOST_ANSWERS = 1_000  # of a rating, in a saved file
+
+
+def _places_exist(model: Model) -> bool:
+    """Whether every parameter sits inside its matrix, and free ones are numbered from 1."""
+    p, e = len(model.observed), len(model.eta)
+    sizes = {"lambda": (p, e), "theta": (p, p), "psi": (e, e), "beta": (e, e)}
+    sizes |= {"nu": (p, 1), "alpha": (e, 1), "tau": (p, _MOST_ANSWERS)}
+    inside = all(
+        matrix in sizes and 0 <= row < sizes[matrix][0] and 0 <= column < sizes[matrix][1]
+        for matrix, row, column in model.places
+    )
+    free = {parameter.free for parameter in model.parameters} - {0}
+    return inside and free == set(range(1, len(free) + 1))
+
+
+@register(
+    shapes={"parameters": "r", "places": "r"}, rules={"parameters have places": _places_exist}
+)
 @dataclass(frozen=True)
 class Model:
     """A model ready to be fitted: its parameter table, and names of its variables.

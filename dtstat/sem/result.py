@@ -10,19 +10,16 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core import checks
-from dtstat.core.canvas import Drawer, draw
+from dtstat.core.canvas import DrawFunction, draw
 from dtstat.core.errors import InputError
-from dtstat.core.fit_indices import Test
 from dtstat.core.loading_table import FactorTable, factor_table, table_order
-from dtstat.core.pictures import draw_diagram, draw_loadings, residual_map
+from dtstat.core.plots import draw_diagram, draw_loadings, residual_map
 from dtstat.core.saved import register, save
 from dtstat.core.tables import Summary
 from dtstat.data.items import rows_to_score, with_scores
 from dtstat.sem import solution
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.fit_measures import fit_measures
-from dtstat.sem.model import Model, Parameter
-from dtstat.sem.rows import Pattern, Sample
 from dtstat.sem.scores import factor_scores, reliability, score_reliability
 from dtstat.sem.summary import headline, headline_text, model_summary, test_name
 from dtstat.structure.structure import Structure
@@ -30,11 +27,8 @@ from dtstat.structure.structure import Structure
 _CUTOFF = "Loadings of smaller absolute value are left blank; 0 shows all."
 _METHODS = {"regression": "regression", "bartlett": "Bartlett"}
 
-for _part in (SEMEstimate, Test, Model, Parameter, Sample, Pattern):
-    register(_part)
 
-
-@register
+@register()
 @dataclass(frozen=True)
 class SEMCall:
     """What was asked for: everything needed to fit the same model to the same data again.
@@ -63,7 +57,7 @@ class SEMCall:
     mean_structure: bool
 
 
-@register
+@register(shapes={"estimate.theta": "q"})
 @dataclass(frozen=True, eq=False, repr=False)
 class CFAFit:
     """A fitted confirmatory factor or structural equation model.
@@ -400,7 +394,7 @@ def _draw_residuals(fit: CFAFit, ax: Any) -> Any:
     return residual_map(residuals.loc[by_factor, by_factor], support, ax)
 
 
-_PICTURES: dict[str, Drawer] = {
+_PICTURES: dict[str, DrawFunction] = {
     "diagram": draw_diagram,
     "loadings": draw_loadings,
     "residuals": _draw_residuals,

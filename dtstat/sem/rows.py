@@ -16,6 +16,7 @@ import pandas as pd
 
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import EstimationError, InputError
+from dtstat.core.saved import register
 from dtstat.data.items import ItemData
 from dtstat.data.screening import find_combinations
 
@@ -117,6 +118,7 @@ def _is_clearly_regular(R: FloatArray) -> bool:
         return False
 
 
+@register(shapes={"items": "k", "mean": "k", "S": "kk"})
 @dataclass(frozen=True)
 class Pattern:
     """Rows that observe the same items.
@@ -137,6 +139,7 @@ class Pattern:
     S: FloatArray
 
 
+@register(rules={"patterns are of the items": lambda sample: _patterns_exist(sample)})
 @dataclass(frozen=True)
 class Sample:
     """Sufficient statistics of the rows, one pattern if they are complete."""
@@ -269,3 +272,10 @@ def _root(pattern: Pattern) -> FloatArray:
     kept = np.sqrt(np.maximum(values[largest], 0.0))
     root: FloatArray = (vectors[:, largest] * kept).T * scale
     return root
+
+
+def _patterns_exist(sample: Sample) -> bool:
+    return all(
+        len(one.items) == 0 or (one.items.min() >= 0 and one.items.max() < sample.n_items)
+        for one in sample.patterns
+    )

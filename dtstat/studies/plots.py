@@ -63,12 +63,12 @@ def recovery_plot(
     most_seconds
         Seconds that were reported as the most, a line.
     """
-    figure, panels = canvas.tiled(ax, 3 * len(rows), 3, _ROW, _WIDTH)
+    figure, panels = canvas.tile_panels(ax, 3 * len(rows), 3, _ROW, _WIDTH)
     searches = list(dict.fromkeys(name for row in rows for name in row.table["search"]))
     for k, row in enumerate(rows):
         for panel, (name, words) in zip(panels[3 * k :], _COLUMNS.items(), strict=False):
             _panel(panel, row.table, name, searches)
-            canvas.bare(panel)
+            canvas.strip_frame(panel)
             panel.set_ylabel(words, fontsize=canvas.NORMAL)
         accuracy, found, seconds = panels[3 * k : 3 * k + 3]
         accuracy.set_title(row.title, fontsize=canvas.NORMAL + 1, loc="left")

@@ -73,7 +73,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import DTError, InputError, shown
-from dtstat.dependence.measures import REGISTRY
+from dtstat.dependence.measures import NULL_VARIANCES, REGISTRY
 
 Tail = Callable[[int, float], float]
 
@@ -236,11 +236,11 @@ class Bound:
         Pearson's and Spearman's correlation under independence hold with ties too (they are those
         of permutations), that of Kendall's does not.
         """
-        variance = _NULL_VARIANCES.get(measure) if isinstance(measure, str) else None
+        variance = NULL_VARIANCES.get(measure) if isinstance(measure, str) else None
         if variance is None:
             raise InputError(
                 f"`measure` has no normal approximation for {shown(measure)}; known: "
-                f"{', '.join(_NULL_VARIANCES)}. Use method='simulation'.",
+                f"{', '.join(NULL_VARIANCES)}. Use method='simulation'.",
                 "measure",
             )
 
@@ -336,22 +336,6 @@ def _distance_covariance(sharp: bool) -> Bound:
     formula = f"2 exp(−2 {_blocks_text(4, sharp)} ε²)"
     source = "Székely & Rizzo 2014; Hoeffding 1963"
     return Bound("distance_covariance", formula, holds, source, hoeffding.tail, fewest_rows=4)
-
-
-_NAMED: dict[str, Callable[[bool], Bound]] = {
-    "kendall": _kendall,
-    "spearman": _spearman,
-    "pearson": _pearson,
-    "pearson_subgaussian": lambda sharp: Bound.subgaussian_pearson(1.0, sharp),
-    "distance_covariance": _distance_covariance,
-}
-# Kendall (1938); Pearson (1907) for ranks; exact for normal items by r² ~ Beta(½, (n − 2)/2).
-_NULL_VARIANCES: dict[str, Callable[[int], float]] = {
-    "kendall": lambda n: 2 * (2 * n + 5) / (9 * n * (n - 1)),
-    "spearman": lambda n: 1 / (n - 1),
-    "pearson": lambda n: 1 / (n - 1),
-}
-NORMAL = tuple(_NULL_VARIANCES)
 
 
 def _blocks(n: int, m: int, sharp: bool) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
-from dtstat.core.checkpoints import CheckpointFile, Ledger, begun_seed, digest, open_checkpoint
+from dtstat.core.checkpoints import CheckpointFile, Ledger, checkpoint_seed, digest, open_checkpoint
 from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, warn
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
@@ -109,7 +109,7 @@ def diagnose(
             "n_boot", _N_BOOT if n_boot is None else n_boot, 2, "200 is usually enough."
         )
         rows, jobs = _rows_of_fit(fit, data), check_jobs(n_jobs)
-        number = seed_number(begun_seed(checkpoint) if seed is None else seed)
+        number = seed_number(checkpoint_seed(checkpoint) if seed is None else seed)
         header = {
             "work": "diagnose",
             "data": rows.items.digest(),

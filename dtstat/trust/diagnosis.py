@@ -23,14 +23,14 @@ from dtstat.curves.estimate import draw_answers
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.dependence.measures import LATENT, REGISTRY
+from dtstat.dependence.measures import INVERSE_BRIDGES, NULL_VARIANCES, REGISTRY
 from dtstat.factors.robust import implied_correlations
 from dtstat.simulation.designs import draw_normal
 from dtstat.structure.margin import Margin, structure_margin
 from dtstat.trust import diagnosis_tables as tables
-from dtstat.trust.bounds import NORMAL, Bound
+from dtstat.trust.bounds import Bound
 from dtstat.trust.plots import DIAGNOSIS_KINDS
-from dtstat.trust.survey import POPULATION, simulated_rows
+from dtstat.trust.survey import simulated_rows
 from dtstat.trust.unique_child import UniqueChildAudit
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _IMPLIED_SEED = 0
 
 
-@register
+@register(shapes={"fit.support": "pd", "implied.values": "pp", "intervals.factors": "d2"})
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
     """How far a fit can be trusted.
@@ -110,7 +110,7 @@ class Diagnosis:
     @property
     def normal(self) -> Bound | None:
         """Large-sample approximation of the same, not a guarantee; None as for ``bound``."""
-        if self.measure not in NORMAL:
+        if self.measure not in NULL_VARIANCES:
             return None
         known = Bound.normal(self.measure)
         return known if known.covers_ties or not self.n_tied else None
@@ -215,7 +215,7 @@ class Diagnosis:
         return f"Diagnosis: margin {self.margin.value:.3f} by {self.measure}, {self.verdict}"
 
 
-@register
+@register(shapes={"whole": "2", "factors": "d2", "cores": "d2"})
 @dataclass(frozen=True, eq=False)
 class MarginIntervals:
     """Intervals of margins that allow for every pair being the one that decides, 95 %.
@@ -247,9 +247,9 @@ def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
     measure, names = fit.dependence.measure, fit.item_names
     if measure not in REGISTRY:
         return None, False
-    to_measure = np.copy if measure in LATENT else POPULATION.get(measure)
-    if fit.nonlinear is None and to_measure is not None:
-        values = to_measure(np.clip(implied_correlations(fit.estimate), -1.0, 1.0))
+    from_latent = INVERSE_BRIDGES.get(measure)
+    if fit.nonlinear is None and from_latent is not None:
+        values = from_latent(np.clip(implied_correlations(fit.estimate), -1.0, 1.0))
         return DependenceMatrix(values, names, measure), False
     rng = np.random.default_rng(_IMPLIED_SEED)
     n = simulated_rows(measure)

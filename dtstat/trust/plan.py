@@ -42,9 +42,6 @@ from dtstat.trust.survey import (
     survey_design,
 )
 
-register(RecoveryCurve)
-register(SurveyDesign)
-
 TARGETS = {
     "graph": "one threshold separates all pairs",
     "factors": "every factor is seen at its own threshold",
@@ -179,7 +176,7 @@ def planned_call(plan: SurveyPlan) -> FitRequest:
     )
 
 
-@register
+@register()
 @dataclass(frozen=True, eq=False, repr=False)
 class SurveyPlan:
     """Rows a survey needs for its structure to be found.

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core import canvas, checks
-from dtstat.core.canvas import Drawer
+from dtstat.core.canvas import DrawFunction
 from dtstat.core.errors import InputError
 from dtstat.core.loading_table import table_order
-from dtstat.core.pictures import share_map
+from dtstat.core.plots import share_map
 from dtstat.fit.plots import draw_margin
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def factor_margins(factors: pd.DataFrame, ax: Axes | None = None) -> Axes:
             ax.plot(margin, place[own], "o", markersize=6, **style)
     whole = factors["margin"].to_numpy(dtype=float)
     ax.plot(whole, place, "|", color=canvas.INK, markersize=9, label="margin of all its items")
-    ax.set_yticks(place, [canvas.short(name) for name in factors["factor"]])
+    ax.set_yticks(place, [canvas.shorten(name) for name in factors["factor"]])
     ax.set_ylim(len(factors) - 0.4, -0.6)
-    canvas.bare(ax)
+    canvas.strip_frame(ax)
     title = "Are the factors on firm ground?"
-    canvas.titled(ax, title, "local margin of the clique it is read off, with 95 % interval")
+    canvas.set_titles(ax, title, "local margin of the clique it is read off, with 95 % interval")
     canvas.legend_below(ax, 2)
     return ax
 
@@ -107,9 +107,9 @@ def factor_numbers(numbers: pd.DataFrame, chosen: int, ax: Axes | None = None) -
     ax.bar_label(bars, [str(count) for count in numbers["count"]], fontsize=canvas.SMALL)
     ax.set_xticks(np.arange(numbers["n_factors"].min(), numbers["n_factors"].max() + 1))
     ax.margins(y=0.1)
-    canvas.bare(ax)
+    canvas.strip_frame(ax)
     title = f"Number of factors in resamples (dark: {chosen}, as in all rows)"
-    canvas.titled(ax, title, "number of factors", "% of resamples")
+    canvas.set_titles(ax, title, "number of factors", "% of resamples")
     return ax
 
 
@@ -131,9 +131,9 @@ def agreement_by_size(sizes: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylim(-0.03, 1.05)
     if len(sizes) <= _FEW_SIZES:
         ax.set_xticks(sizes["n"].unique())
-    canvas.bare(ax)
+    canvas.strip_frame(ax)
     note = "rows of a resample" + (" (hollow: bootstrap of all rows)" if hollow.any() else "")
-    canvas.titled(ax, "Agreement with the structure of all rows", note, "mean, or share")
+    canvas.set_titles(ax, "Agreement with the structure of all rows", note, "mean, or share")
     canvas.legend_below(ax, 3)
     return ax
 
@@ -192,17 +192,17 @@ def planning_plot(
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.set_ylim(-0.03, 1.05)
-    canvas.bare(ax)
-    canvas.titled(ax, title, "rows n (log scale)", "probability of error")
+    canvas.strip_frame(ax)
+    canvas.set_titles(ax, title, "rows n (log scale)", "probability of error")
     canvas.legend_below(ax, 2)
     return ax
 
 
-DIAGNOSIS_KINDS: dict[str, Drawer] = {
+DIAGNOSIS_KINDS: dict[str, DrawFunction] = {
     "margin": lambda diagnosis, ax: draw_margin(diagnosis.fit, ax),
     "factors": lambda diagnosis, ax: factor_margins(diagnosis.factors, ax),
 }
-STABILITY_KINDS: dict[str, Drawer] = {
+STABILITY_KINDS: dict[str, DrawFunction] = {
     "items": draw_items,
     "n_factors": lambda stability, ax: factor_numbers(
         stability.n_factors, stability.fit.n_factors, ax

@@ -19,6 +19,7 @@ import numpy as np
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import DTError, silenced
 from dtstat.core.parallel import Jobs, Progress, run, track
+from dtstat.core.saved import register
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import RowDependence, dependence_matrix
 from dtstat.fit.request import FitRequest
@@ -84,6 +85,7 @@ def _fit_finds(design: SurveyDesign, call: FitRequest, n: int, rng: np.random.Ge
     return np.array_equal(found, by_first_item(design.support))
 
 
+@register(shapes={"rows": "m", "draws": "m", "recovered": "m"})
 @dataclass(frozen=True, eq=False)
 class RecoveryCurve:
     """What simulation says about the rows a survey needs.

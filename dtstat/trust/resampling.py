@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
-from dtstat.core.checkpoints import Ledger, Saved
+from dtstat.core.checkpoints import Ledger, Resumable
 from dtstat.core.errors import EstimationError, InputError
 from dtstat.core.parallel import Jobs, Progress, run, track
 from dtstat.data.items import ItemData
@@ -96,7 +96,7 @@ def resample(
     size: int | None = None,
     n_jobs: Jobs = None,
     progress: Progress = None,
-    saved: Saved[T | None] | None = None,
+    saved: Resumable[T | None] | None = None,
 ) -> Resamples[T]:
     """Do some work on resamples of the rows.
 
@@ -233,7 +233,7 @@ def _match_factors(reference: BoolArray, support: BoolArray) -> tuple[BoolArray,
     return aligned, np.delete(support, theirs[paired], axis=1)
 
 
-def saved_structures(ledger: Ledger, part: int, p: int) -> Saved[BoolArray | None]:
+def saved_structures(ledger: Ledger, part: int, p: int) -> Resumable[BoolArray | None]:
     """Return what keeps the structures of p items, of one part of the resamples: one size."""
 
     def encode(support: BoolArray | None) -> Any:
@@ -251,10 +251,10 @@ def saved_structures(ledger: Ledger, part: int, p: int) -> Saved[BoolArray | Non
             support[items, k] = True
         return support
 
-    return Saved(ledger, f"resample of part {part}", encode, decode)
+    return Resumable(ledger, f"resample of part {part}", encode, decode)
 
 
-def saved_numbers(ledger: Ledger, count: int) -> Saved[FloatArray | None]:
+def saved_numbers(ledger: Ledger, count: int) -> Resumable[FloatArray | None]:
     """Return what keeps so many numbers for each resample."""
 
     def encode(numbers: FloatArray | None) -> list[float] | None:
@@ -263,4 +263,4 @@ def saved_numbers(ledger: Ledger, count: int) -> Saved[FloatArray | None]:
     def decode(written: Any) -> FloatArray | None:
         return None if written is None else np.array(written, dtype=float).reshape(count)
 
-    return Saved(ledger, "resample", encode, decode)
+    return Resumable(ledger, "resample", encode, decode)

@@ -41,7 +41,8 @@ from dtstat.core.checks import seed_number, streams
 from dtstat.core.errors import InputError
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
-from dtstat.trust.bounds import NORMAL, Bound, Tail, bounds
+from dtstat.dependence.measures import NULL_VARIANCES
+from dtstat.trust.bounds import Bound, Tail, bounds
 
 Method = Literal["guarantee", "normal", "simulation"]
 MeasureOrBound = str | Bound | Tail
@@ -275,7 +276,7 @@ def _forms() -> Iterator[tuple[str, str, Method]]:
         yield measure, "sharp", "guarantee"
         if measure != "pearson":  # exact: there is no other form
             yield measure, "paper", "guarantee"
-        if measure in NORMAL:
+        if measure in NULL_VARIANCES:
             yield measure, "normal", "normal"
 
 

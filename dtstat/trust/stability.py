@@ -15,7 +15,7 @@ import numpy as np
 
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
-from dtstat.core.checkpoints import CheckpointFile, begun_seed, digest, open_checkpoint
+from dtstat.core.checkpoints import CheckpointFile, checkpoint_seed, digest, open_checkpoint
 from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
 from dtstat.core.parallel import Jobs, Progress, check_jobs
@@ -24,7 +24,8 @@ from dtstat.dependence.api import Data
 from dtstat.dependence.compute import RowDependence
 from dtstat.dependence.hidden import exceeding_pairs
 from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.factors.copula import BRIDGES, latent_correlations
+from dtstat.dependence.measures import BRIDGES
+from dtstat.factors.copula import latent_correlations
 from dtstat.factors.reported import Answers, Source
 from dtstat.factors.small_models import fit_small
 from dtstat.fit.api import fit as fit_data
@@ -127,7 +128,7 @@ def stability(
     if scheme == "subsample" and part == 1.0:
         raise checks.refusal("share", "below 1 for subsamples", share, "Half is usual.")
     jobs = check_jobs(n_jobs)
-    number = seed_number(begun_seed(checkpoint) if seed is None else seed)
+    number = seed_number(checkpoint_seed(checkpoint) if seed is None else seed)
     if isinstance(data, DependenceMatrix):
         raise InputError(
             "`data` must be answers, not a matrix: resampling draws rows, and a matrix has none.",

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 _SURE = 0.75  # items below are listed as unstable in the head
 _STRUCTURES = 5  # listed in the table of structures
 
-register(HiddenPair)
 
-
-@register
+@register(
+    shapes={"fit.support": "pd", "main.supports[]": "p*", "smaller[].supports[]": "p*"},
+    rules={"pairs are of the items": lambda one: _pairs_exist(one)},
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
     """How stable a structure is under resampling of the whole procedure.
@@ -237,7 +238,7 @@ class Stability:
         )
 
 
-@register
+@register(shapes={"supports[]": "p*"})
 @dataclass(frozen=True, eq=False)
 class SampleRound:
     """Structures found in resamples of one size.
@@ -352,3 +353,8 @@ def _pair_table(result: Stability, max_rows: int) -> Table:
     if len(shown) < len(frame):
         notes.append(f"{len(frame) - len(shown)} more pairs not shown.")
     return Table.from_frame(shown, "Pairs that depend by more than ranks show", notes)
+
+
+def _pairs_exist(stability: Stability) -> bool:
+    p = len(stability.fit.support)
+    return all(0 <= pair.first < p and 0 <= pair.second < p for pair in stability.disagreements)

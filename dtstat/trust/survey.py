@@ -27,7 +27,7 @@ association. Journal of the American Statistical Association 53, 814–861.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,33 +37,31 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError
+from dtstat.core.saved import register
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.dependence.measures import find_measure
+from dtstat.dependence.measures import INVERSE_BRIDGES, LATENT_VARIANCES, find_measure
 from dtstat.simulation.designs import draw_normal, equicorrelated
 from dtstat.structure.margin import Margin, structure_margin
 from dtstat.structure.structure import Structure
 from dtstat.trust.bounds import Bound
 
-POPULATION: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "pearson": np.copy,
-    "kendall": lambda rho: 2 / np.pi * np.arcsin(rho),
-    "spearman": lambda rho: 6 / np.pi * np.arcsin(rho / 2),
-}
-# Of ρ⁰, ρ², ρ⁴, ...; the last one stands for all that follow, and agrees with simulation to .0003.
-_SPEARMAN = (1.0, -1.563465, 0.304743, 0.155286, 0.061552, 0.022099, 0.0, 0.019785)
 _LEAST_SE = 1e-6
-ASYMPTOTIC_VARIANCES: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "pearson": lambda rho: (1 - rho**2) ** 2,
-    "kendall": lambda rho: 4 / 9 - (4 / np.pi * np.arcsin(rho / 2)) ** 2,
-    "spearman": lambda rho: np.asarray(np.polyval(_SPEARMAN[::-1], rho**2)),
-}
 _ROWS = 100_000  # of a simulated population
 _ROWS_QUADRATIC = 4_000  # the same for measures whose cost grows with the square of it
 _HALF_SCALE = 2.0  # answers are cut at even steps between so many standard deviations
 
 
+def _factors_have_items(design: SurveyDesign) -> bool:
+    finite = all(np.isfinite(part).all() for part in (design.loadings, design.factor_correlations))
+    return finite and bool((design.loadings != 0).any(axis=0).all())
+
+
+@register(
+    shapes={"loadings": "pd", "factor_correlations": "dd"},
+    rules={"factors have items": _factors_have_items},
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class SurveyDesign:
     """Items, factors and how strongly they are tied; made by :func:`survey_design`.
@@ -106,14 +104,14 @@ class SurveyDesign:
         return R
 
     def closed_form(self, measure: str) -> bool:
-        """Whether the population dependence is a formula."""
-        return self.levels is None and measure in POPULATION
+        """Whether population dependence and standard errors are formulas."""
+        return self.levels is None and measure in LATENT_VARIANCES
 
     def dependence(self, measure: str = "kendall", seed: int = 0) -> DependenceMatrix:
         """Return the population dependence; from simulated rows where no formula is known."""
         names = self.structure.item_names
         if self.closed_form(measure):
-            return DependenceMatrix(POPULATION[measure](self.correlations), names, measure)
+            return DependenceMatrix(INVERSE_BRIDGES[measure](self.correlations), names, measure)
         X = self.draw(simulated_rows(measure), np.random.default_rng(seed))
         return dependence_matrix(as_items(X, screened=False), measure)
 
@@ -147,7 +145,7 @@ def describe_design(design: SurveyDesign) -> str:
 
 def simulated_rows(measure: str) -> int:
     """Return how many rows stand for a population."""
-    return _ROWS_QUADRATIC if find_measure(measure).cost.startswith("n²/2") else _ROWS
+    return _ROWS_QUADRATIC if find_measure(measure).quadratic else _ROWS
 
 
 def survey_design(
@@ -314,7 +312,7 @@ def global_pairs(design: SurveyDesign, measure: str) -> CriticalPairs | None:
     rho = _known(design, measure)
     if rho is None:
         return None
-    strength = POPULATION[measure](rho)
+    strength = INVERSE_BRIDGES[measure](rho)
     shared = design.structure.parent_sharing_graph()
     margin = design.margin(measure)
     if not margin.satisfied:
@@ -328,7 +326,7 @@ def local_pairs(design: SurveyDesign, measure: str) -> CriticalPairs | None:
     rho = _known(design, measure)
     if rho is None:
         return None
-    strength, names = POPULATION[measure](rho), design.structure.item_names
+    strength, names = INVERSE_BRIDGES[measure](rho), design.structure.item_names
     parts = []
     for members, local in zip(design.support.T, design.margin(measure).factors, strict=True):
         if local.value <= 0:
@@ -362,5 +360,5 @@ def _critical(
     strength: FloatArray, rho: FloatArray, measure: str, pairs: BoolArray, tau: float
 ) -> CriticalPairs:
     i, j = np.nonzero(pairs)
-    se = np.sqrt(np.maximum(ASYMPTOTIC_VARIANCES[measure](rho[i, j]), 0.0))
+    se = np.sqrt(np.maximum(LATENT_VARIANCES[measure](rho[i, j]), 0.0))
     return CriticalPairs(strength[i, j], np.full(len(i), tau), se)

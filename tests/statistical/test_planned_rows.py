@@ -12,7 +12,7 @@ import dtstat as dt
 from dtstat.dependence.kendall import kendall
 from dtstat.fit.request import FitRequest
 from dtstat.trust.recovery import _fit, _quantile, recovery_events, rows_for_recovery
-from dtstat.trust.survey import ASYMPTOTIC_VARIANCES
+from dtstat.trust.survey import LATENT_VARIANCES
 
 SE = 4
 POINTS = 0.03
@@ -224,7 +224,7 @@ def test_asymptotic_variances(measure, rho):
     """A sample variance has a relative standard error of √(2/draws); terms of 1/n are some 1 %."""
     n, draws = 400, 4000
     r = estimates(measure, rho, n, draws, 13)
-    expected = float(ASYMPTOTIC_VARIANCES[measure](np.array(rho)))
+    expected = float(LATENT_VARIANCES[measure](np.array(rho)))
     allowed = SE * math.sqrt(2 / draws) + 0.02
     assert n * r.var() == pytest.approx(expected, rel=allowed)
 
@@ -246,5 +246,5 @@ def test_variance_of_spearman_by_numbers(rho):
     assert spearmanr(x, y).statistic == pytest.approx(
         6 / np.pi * math.asin(rho / 2), abs=SE / math.sqrt(n)
     )
-    found = float(ASYMPTOTIC_VARIANCES["spearman"](np.array(rho)))
+    found = float(LATENT_VARIANCES["spearman"](np.array(rho)))
     assert found == pytest.approx(variance, rel=0.03)

@@ -12,18 +12,18 @@ from dtstat.core.errors import InputError
 X = np.random.default_rng(1).normal(size=(50, 6))
 R = dt.DependenceMatrix.from_matrix(np.eye(6), 50)
 CALLS = {
-    "api.fit.fit_items": lambda: dt.fit(X),
-    "api.fit.fit_curves": lambda: dt.fit(X, estimator="spline"),
-    "api.fit.fit_matrix": lambda: dt.fit(R),
-    "api.models._chosen": lambda: dt.cfa(X, "f =~ x1 + x2 + x3"),
-    "estimation.sem.plan.fit_moments": lambda: dt.cfa(R, "f =~ x1 + x2 + x3"),
-    "api.models.fit_efa": lambda: dt.efa(X, 1),
-    "api.models.run_parallel_analysis": lambda: dt.parallel_analysis(X),
-    "api.models.sampling_adequacy": lambda: dt.kmo(R),
-    "api.models.sphericity_test": lambda: dt.bartlett_test(R),
-    "api.path.dependence_matrix": lambda: dt.dependence(X),
-    "api.path.sparse_dependence": lambda: dt.dependence(X, floor=0.5),
-    "api.fit.fit_items of a resampled fit": lambda: dt.stability(X, n_boot=2),
+    "fit.api.fit_items": lambda: dt.fit(X),
+    "fit.api.fit_curves": lambda: dt.fit(X, estimator="spline"),
+    "fit.api.fit_matrix": lambda: dt.fit(R),
+    "sem.api._chosen": lambda: dt.cfa(X, "f =~ x1 + x2 + x3"),
+    "sem.api.fit_moments": lambda: dt.cfa(R, "f =~ x1 + x2 + x3"),
+    "efa.api.fit_efa": lambda: dt.efa(X, 1),
+    "efa.api.run_parallel_analysis": lambda: dt.parallel_analysis(X),
+    "efa.api.sampling_adequacy": lambda: dt.kmo(R),
+    "efa.api.sphericity_test": lambda: dt.bartlett_test(R),
+    "dependence.api.dependence_matrix": lambda: dt.dependence(X),
+    "dependence.api.sparse_dependence": lambda: dt.dependence(X, floor=0.5),
+    "fit.api.fit_items of a resampled fit": lambda: dt.stability(X, n_boot=2),
 }
 
 

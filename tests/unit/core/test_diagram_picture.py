@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from dtstat.core import canvas
-from dtstat.core.pictures import WIDEST, path_diagram
+from dtstat.core.plots import WIDEST, path_diagram
 
 pytestmark = pytest.mark.usefixtures("drawing")
 LOADINGS = pd.DataFrame(

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dtstat.core import canvas
-from dtstat.core import pictures as heat_maps
+from dtstat.core import plots as heat_maps
 
 pytestmark = pytest.mark.usefixtures("drawing")
 NAMES = ["a", "b", "c", "d", "e"]
@@ -36,7 +36,7 @@ def boxes(ax):
 
 def dependence(names=NAMES, strength=R, support=SUPPORT, marks=MARKS, ax=None):
     frame = pd.DataFrame(strength, names, names)
-    return heat_maps.dependence_map(frame, support, marks, "spearman", ax)
+    return heat_maps.dependence_map(frame, support, marks, "|Spearman|", ax)
 
 
 def overlapping(texts, renderer):

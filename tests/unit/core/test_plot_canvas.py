@@ -10,8 +10,8 @@ from dtstat.core.errors import InputError, MissingExtraError
 
 
 def test_long_names_keep_both_ends():
-    assert canvas.short("abc") == "abc"
-    long = canvas.short("a" * 20 + "z" * 20)
+    assert canvas.shorten("abc") == "abc"
+    long = canvas.shorten("a" * 20 + "z" * 20)
     assert len(long) == canvas.LONGEST_NAME
     assert (long[0], long[-1], long.count("…")) == ("a", "z", 1)
 
@@ -19,7 +19,7 @@ def test_long_names_keep_both_ends():
 @pytest.mark.parametrize("most", [5, 12, 30])
 def test_lists_say_how_many_more(most):
     names = ["one", "two", "three", "four"]
-    text = canvas.listed(names, most)
+    text = canvas.list_names(names, most)
     shown, _, more = text.partition(" +")
     assert len(shown.split(", ")) + int(more or 0) == 4
     assert len(text) <= max(most, len("one +3"))
@@ -29,7 +29,7 @@ def test_heights_are_spread_as_little_as_possible():
     rng = np.random.default_rng(1)
     for _ in range(20):
         wanted = rng.uniform(0, 3, size=6)
-        moved = canvas.spread(wanted, 0.5)
+        moved = canvas.spread_apart(wanted, 0.5)
         order = np.argsort(wanted)
         assert (np.diff(moved[order]) >= 0.5 - 1e-12).all()
         for _ in range(200):  # no other placement is nearer
@@ -39,7 +39,7 @@ def test_heights_are_spread_as_little_as_possible():
 
 
 def test_heights_far_enough_stay():
-    np.testing.assert_allclose(canvas.spread(np.array([2.0, 0.0, 1.0]), 0.5), [2, 0, 1])
+    np.testing.assert_allclose(canvas.spread_apart(np.array([2.0, 0.0, 1.0]), 0.5), [2, 0, 1])
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
@@ -67,7 +67,7 @@ def test_what_is_not_axes_is_refused(drawing):
 
 def test_panels_divide_given_axes_and_make_no_figure(drawing):
     figure, ax = drawing.subplots()
-    found, panels = canvas.stacked(ax, [1, 2], 3)
+    found, panels = canvas.stack_panels(ax, [1, 2], 3)
     assert found is figure
     assert (len(panels), drawing.get_fignums()) == (2, [figure.number])
     figure.canvas.draw()
@@ -78,7 +78,7 @@ def test_panels_divide_given_axes_and_make_no_figure(drawing):
 
 
 def test_tiles_fill_rows(drawing):
-    figure, panels = canvas.tiled(None, 5, 4, 1.0)
+    figure, panels = canvas.tile_panels(None, 5, 4, 1.0)
     figure.canvas.draw()
     tops = [round(panel.get_window_extent().y1) for panel in panels]
     assert (len(panels), len(figure.axes)) == (5, 5)

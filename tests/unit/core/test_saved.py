@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from dtstat.core.checkpoints import Saved, begun_seed, digest, open_checkpoint
+from dtstat.core.checkpoints import Resumable, checkpoint_seed, digest, open_checkpoint
 from dtstat.core.errors import DataWarning, InputError
 
 HEADER = {"work": "trial", "seed": 7, "sizes": (1, 2)}
@@ -21,7 +21,7 @@ class Counted:
 
 
 def saved(file, kind="square", header=HEADER):
-    return Saved(open_checkpoint(file, header), kind, str, int)
+    return Resumable(open_checkpoint(file, header), kind, str, int)
 
 
 def finish(file, pieces, **how):
@@ -87,13 +87,13 @@ def test_an_outcome_that_cannot_be_read_is_named(file):
 
 
 def test_the_seed_of_the_call_that_began_a_file(file):
-    assert begun_seed(None) is None
-    assert begun_seed(file) is None
+    assert checkpoint_seed(None) is None
+    assert checkpoint_seed(file) is None
     finish(file, [1])
-    assert begun_seed(file) == 7
+    assert checkpoint_seed(file) == 7
     for content in ("", "[1]\n", "nothing", '{"seed": "x"}\n'):
         file.write_text(content)
-        assert begun_seed(file) is None
+        assert checkpoint_seed(file) is None
 
 
 @pytest.mark.parametrize("path", [3, 1.5, b"x", [1]])

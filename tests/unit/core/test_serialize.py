@@ -196,7 +196,7 @@ class Anything:
 
 def test_every_kind_of_value(file, monkeypatch):
     monkeypatch.setattr(serialize, "_CLASSES", {})
-    serialize.register(Anything)
+    serialize.register()(Anything)
     value = Anything(
         None, (1.5, math.inf, -math.inf), {"a": [1, 2], "$x": []}, np.array([[True], [False]]),
         (True, 3, "text", -0.0, ("nested", ())),
@@ -207,7 +207,7 @@ def test_every_kind_of_value(file, monkeypatch):
 
 def test_not_a_number_survives(file, monkeypatch):
     monkeypatch.setattr(serialize, "_CLASSES", {})
-    serialize.register(Anything)
+    serialize.register()(Anything)
     serialize.save(Anything(None, (math.nan,), {}, np.array([np.nan]), ()), file)
     again = serialize.load(file)
     assert math.isnan(again.numbers[0])
@@ -216,7 +216,7 @@ def test_not_a_number_survives(file, monkeypatch):
 
 def test_numpy_scalars_become_plain(file, monkeypatch):
     monkeypatch.setattr(serialize, "_CLASSES", {})
-    serialize.register(Anything)
+    serialize.register()(Anything)
     numbers = (np.float64(0.1), np.int64(3), np.bool_(True))
     serialize.save(Anything(None, (), {}, np.zeros(1), numbers), file)
     assert [type(x) for x in serialize.load(file).scalars] == [float, int, bool]
@@ -230,13 +230,13 @@ def test_what_is_not_registered_cannot_be_saved(file):
 
 def test_registering(monkeypatch):
     monkeypatch.setattr(serialize, "_CLASSES", {})
-    assert serialize.register(Anything) is Anything
-    serialize.register(Anything)
+    assert serialize.register()(Anything) is Anything
+    serialize.register()(Anything)
     other = dataclasses.make_dataclass("Anything", ["x"])
     with pytest.raises(TypeError, match="two classes are called Anything"):
-        serialize.register(other)
+        serialize.register()(other)
     with pytest.raises(TypeError, match="int is no dataclass"):
-        serialize.register(int)
+        serialize.register()(int)
 
 
 @pytest.mark.parametrize("path", [None, 3, b"fit.dtstat"])

@@ -218,7 +218,7 @@ class TestMissing:
         data.loc[:9, "a"] = np.nan
         data.loc[40:, "b"] = np.nan
         assert repr(compute(data)) == (
-            "DependenceMatrix: spearman of 3 items, 50 rows (at least 30 a pair)"
+            "DependenceMatrix: spearman of 3 items, 50 rows (at least 30 per pair)"
         )
 
     def test_no_counts_without_gaps(self) -> None:

@@ -96,7 +96,7 @@ def test_pairs_are_sorted_and_what_is_between_is_shaded(shift, word):
     np.testing.assert_allclose(shared.get_xdata(), [0, 0.5, 1])
     np.testing.assert_allclose(alone.get_ydata(), np.array([0.3, 0.2, 0.1, 0.05]) + shift)
     assert band(ax) == pytest.approx(sorted([0.5, 0.3 + shift]))
-    gamma = canvas.signed((0.5 - 0.3 - shift) / 2, 3)
+    gamma = canvas.format_signed((0.5 - 0.3 - shift) / 2, 3)
     assert f"γ = {gamma}: {word}" in ax.get_title(loc="left")
     assert shared.get_marker() != alone.get_marker()  # told apart in grey print
     explained = [t.get_text() for t in ax.get_legend().get_texts()]

@@ -9,9 +9,10 @@ from scipy import stats
 
 from dtstat.core.errors import InputError
 from dtstat.dependence.kendall import kendall
+from dtstat.dependence.measures import LATENT_VARIANCES
 from dtstat.dependence.pearson import pearson
 from dtstat.dependence.spearman import average_ranks
-from dtstat.trust.survey import ASYMPTOTIC_VARIANCES, global_pairs, local_pairs, survey_design
+from dtstat.trust.survey import global_pairs, local_pairs, survey_design
 
 SE = 4
 
@@ -218,7 +219,7 @@ def test_expected_error_bounds_the_wrong_side_of_the_threshold(correlation):
         rho = design.dependence(measure).values
         E = design.structure.parent_sharing_graph()
         for n in (40, 80, 160):
-            se = np.sqrt(ASYMPTOTIC_VARIANCES[measure](R) / n)
+            se = np.sqrt(LATENT_VARIANCES[measure](R) / n)
             above = stats.norm.sf(tau, rho, se) + stats.norm.cdf(-tau, rho, se)
             wrong = np.where(E, 1 - above, above)[np.triu_indices(6, 1)].sum()
             found = global_pairs(design, measure).error(n)

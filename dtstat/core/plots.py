@@ -1,16 +1,15 @@
-"""Heat maps: dependence and residuals of items by items, loadings and shares by factors.
+"""Plots that several rooms share: heat maps of items and factors, and the path diagram.
 
-The path diagram: items in one column, factors in another, lines for loadings.
-
-Lengths are in inches, so that what has to be apart is apart on paper: one unit of either axis is
-an inch of the figure made for it.
+In the path diagram items stand in one column, factors in another, and lines are loadings. Lengths
+are in inches, so that what has to be apart is apart on paper: one unit of either axis is an inch of
+the figure made for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,24 +26,69 @@ if TYPE_CHECKING:
     from matplotlib.collections import QuadMesh
     from matplotlib.colorbar import Colorbar
 
-    from dtstat.efa.result import EFAFit
-    from dtstat.sem.result import CFAFit
-
-
 _MOST_LABELS = 60
 _SEQUENTIAL, _DIVERGING = "Blues", "RdBu"  # the first darkens all the way; blue is positive
 _MOST_VECTORS = 40_000  # cells in a pdf as shapes; more as one image
 _NAMED = 3  # residuals that are named
 _NOTABLE = 0.1  # residual from which on its sign is drawn
 
+WIDEST = 4.0  # points: a loading of 1
+_FACTOR_GAP = 0.36  # inches between factors
+_ARC_STEP, _ARC_MOST = 0.36, 2.0  # inches that an arc reaches out for each factor it passes
+_NUMBER = 0.32, 0.16  # inches that a number takes
+_MANY_FACTORS, _LEAST_SHOWN = 8, 0.3
+# Color and line of loadings, by (cross-loading, negative).
+_LINES: dict[tuple[bool, bool], tuple[str, Any, str]] = {
+    (False, False): (canvas.BLUE, "-", "loading"),
+    (False, True): (canvas.VERMILION, (0, (4, 1.5)), "negative loading"),
+    (True, False): (canvas.SKY, (0, (1, 1)), "cross-loading"),
+    (True, True): (canvas.ORANGE, (0, (5, 1.5, 1, 1.5)), "negative cross-loading"),
+}
+
 Interval = tuple[str, float, float]
+
+
+class FactorModel(Protocol):
+    """A fitted model with factors."""
+
+    @property
+    def loadings(self) -> pd.DataFrame:
+        """Items by factors, standardized."""
+
+    @property
+    def factor_correlations(self) -> pd.DataFrame:
+        """Factors by factors."""
+
+
+def draw_diagram(model: FactorModel, ax: Any, cutoff: float = 0.0) -> Any:
+    """Draw factors, items and loadings of at least ``cutoff`` in size."""
+    loadings = _sorted_loadings(model)
+    shown = loadings.where(loadings.abs() >= checks.unit_interval("cutoff", cutoff, CUTOFF), 0.0)
+    shown = shown.iloc[table_order(shown)]  # items left without a loading go last
+    factors = list(loadings.columns)
+    Phi = model.factor_correlations.loc[factors, factors]
+    return path_diagram(shown, Phi, np.zeros(len(shown), dtype=bool), ax)
+
+
+def draw_loadings(model: FactorModel, ax: Any, cutoff: float = 0.0) -> Any:
+    """Draw the loadings, with numbers for those of at least ``cutoff`` in size."""
+    loadings = _sorted_loadings(model)
+    least = checks.unit_interval("cutoff", cutoff, CUTOFF)
+    return loading_map(loadings, [""] * len(loadings), least, ax=ax)
+
+
+def _sorted_loadings(model: FactorModel) -> pd.DataFrame:
+    loadings = model.loadings
+    if not loadings.shape[1]:
+        raise InputError("The model has no factors, so there are no loadings to draw.", "kind")
+    return loadings.iloc[table_order(loadings)]
 
 
 def dependence_map(
     strength: pd.DataFrame,
     support: BoolArray,
     intervals: Sequence[Interval],
-    measure: str,
+    label: str,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw absolute dependence, items in the order given.
@@ -56,8 +100,8 @@ def dependence_map(
     support
         (p, d) the factors, which are boxed; cross-loadings make boxes off the diagonal, dashed.
     intervals
-        Name, lower and upper end of thresholds, marked beside the colour bar.
-    measure
+        Name, lower and upper end of thresholds, marked beside the color bar.
+    label
         What the numbers are.
     """
     values = strength.to_numpy(dtype=float, copy=True)
@@ -69,16 +113,16 @@ def dependence_map(
     _name_items(ax, list(strength.index))
     for members in support.T:
         _box(ax, members)
-    bar = _colour_bar(ax, mesh, canvas.strength_label(measure))
+    bar = _color_bar(ax, mesh, label)
     _mark_intervals(bar, intervals)
-    canvas.titled(ax, "Dependence of items" + (", factors boxed" if support.size else ""))
+    canvas.set_titles(ax, "Dependence of items" + (", factors boxed" if support.size else ""))
     return ax
 
 
 def residual_map(residuals: pd.DataFrame, support: BoolArray, ax: Axes | None = None) -> Axes:
     """Draw what a model leaves of the correlations, items in the order given.
 
-    Signs are drawn on notable cells, because light and dark do not tell them apart in grey print.
+    Signs are drawn on notable cells, because light and dark do not tell them apart in gray print.
     """
     values = residuals.to_numpy(dtype=float, copy=True)
     np.fill_diagonal(values, np.nan)
@@ -89,9 +133,9 @@ def residual_map(residuals: pd.DataFrame, support: BoolArray, ax: Axes | None = 
     for members in support.T:
         _box(ax, members)
     _signs(ax, mesh, values)
-    _colour_bar(ax, mesh, "residual", "right")
+    _color_bar(ax, mesh, "residual", "right")
     title = "Residual correlations (observed less implied)"
-    canvas.titled(ax, title, _largest(residuals))
+    canvas.set_titles(ax, title, _largest(residuals))
     return ax
 
 
@@ -119,10 +163,10 @@ def loading_map(
     limit = max(1.0, float(np.abs(values).max(initial=0.0)))
     ax = _table_axes(ax, loadings)
     mesh = _mesh(ax, np.where(values == 0, np.nan, values), _DIVERGING, -limit, limit)
-    names = [canvas.short(n) + m for n, m in zip(loadings.index, marks, strict=True)]
+    names = [canvas.shorten(n) + m for n, m in zip(loadings.index, marks, strict=True)]
     _name_rows_and_columns(ax, names, loadings.columns)
     _numbers(ax, mesh, values, (np.abs(values) >= cutoff) & (values != 0), 2)
-    canvas.titled(ax, "Standardised loadings", note)
+    canvas.set_titles(ax, "Standardized loadings", note)
     return ax
 
 
@@ -131,18 +175,18 @@ def share_map(shares: pd.DataFrame, support: BoolArray, ax: Axes | None = None) 
     values = shares.to_numpy(dtype=float)
     ax = _table_axes(ax, shares)
     mesh = _mesh(ax, values, _SEQUENTIAL, 0.0, 1.0)
-    _name_rows_and_columns(ax, [canvas.short(n) for n in shares.index], shares.columns)
+    _name_rows_and_columns(ax, [canvas.shorten(n) for n in shares.index], shares.columns)
     _numbers(ax, mesh, 100 * values, values >= 0.005, 0)
     for i, k in zip(*np.nonzero(support), strict=True):
         _rectangle(ax, k, i, 1, 1, "-")
     note = "% of resamples with the item in the factor; outlined: in the structure"
-    canvas.titled(ax, "Stability of the items", note)
+    canvas.set_titles(ax, "Stability of the items", note)
     return ax
 
 
 def _square_axes(ax: Axes | None, names: Iterable[object], n_marks: int = 0) -> Axes:
-    """Make room for names on two sides, and for the colour bar and its marks on the third."""
-    texts = [canvas.short(name) for name in names]
+    """Make room for names on two sides, and for the color bar and its marks on the third."""
+    texts = [canvas.shorten(name) for name in names]
     labels = canvas.LETTER * max(map(len, texts))
     beside = labels + 0.9 + 0.17 * n_marks
     side = max(canvas.WIDTH - beside, 0.14 * min(len(texts), _MOST_LABELS))
@@ -156,10 +200,10 @@ def _table_axes(ax: Axes | None, frame: pd.DataFrame) -> Axes:
     return canvas.axes(ax, height, max(canvas.WIDTH, 2.2 + 0.42 * frame.shape[1]))
 
 
-def _mesh(ax: Axes, values: FloatArray, colours: str, low: float, high: float) -> QuadMesh:
+def _mesh(ax: Axes, values: FloatArray, colors: str, low: float, high: float) -> QuadMesh:
     """Draw cells of width 1 with corners at whole numbers, the first row on top."""
     many = values.size > _MOST_VECTORS
-    mesh: QuadMesh = ax.pcolormesh(values, cmap=colours, vmin=low, vmax=high, rasterized=many)
+    mesh: QuadMesh = ax.pcolormesh(values, cmap=colors, vmin=low, vmax=high, rasterized=many)
     ax.invert_yaxis()
     ax.set_facecolor("white")
     ax.tick_params(length=0, labelsize=canvas.SMALL)
@@ -172,31 +216,27 @@ def _name_items(ax: Axes, names: Sequence[object]) -> None:
     """Name every k-th item, so that names have room."""
     step = -(-len(names) // _MOST_LABELS)
     places = np.arange(0, len(names), step)
-    shown = [canvas.short(name) for name in names[::step]]
+    shown = [canvas.shorten(name) for name in names[::step]]
     ax.set_xticks(places + 0.5, shown, rotation=90)
     ax.set_yticks(places + 0.5, shown)
 
 
 def _name_rows_and_columns(ax: Axes, rows: Sequence[str], columns: Iterable[object]) -> None:
     ax.set_yticks(np.arange(len(rows)) + 0.5, rows)
-    names = [canvas.short(name) for name in columns]
+    names = [canvas.shorten(name) for name in columns]
     upright = max(map(len, names), default=0) > 6
     ax.set_xticks(np.arange(len(names)) + 0.5, names, rotation=90 if upright else 0)
     ax.xaxis.tick_top()
 
 
 def _box(ax: Axes, members: BoolArray) -> None:
-    """Outline the cells of one factor: its runs of neighbours by its runs."""
-    runs = list(_runs(members))
+    """Outline the cells of one factor: its runs of neighbors by its runs."""
+    change = np.diff(np.concatenate([[False], members, [False]]).astype(int))
+    ends = (np.flatnonzero(change == step).tolist() for step in (1, -1))
+    runs = list(zip(*ends, strict=True))
     for a, b in runs:
         for c, d in runs:
             _rectangle(ax, a, c, b - a, d - c, "-" if a == c else ":")
-
-
-def _runs(members: BoolArray) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of the runs of True."""
-    change = np.diff(np.concatenate([[False], members, [False]]).astype(int))
-    yield from zip(np.flatnonzero(change == 1), np.flatnonzero(change == -1), strict=True)
 
 
 def _rectangle(ax: Axes, x: float, y: float, width: float, height: float, line: str) -> None:
@@ -207,11 +247,11 @@ def _rectangle(ax: Axes, x: float, y: float, width: float, height: float, line: 
     ax.add_patch(Rectangle((x, y), width, height, linewidth=weight, clip_on=False, **style))
 
 
-def _colour_bar(
+def _color_bar(
     ax: Axes, mesh: QuadMesh, label: str, side: Literal["left", "right"] = "left"
 ) -> Colorbar:
     """Draw the scale as part of the axes, so that no others are made or moved."""
-    width = canvas.inches(ax)[0]
+    width = canvas.size_in_inches(ax)[0]
     gap = (0.45 if side == "left" else 0.12) / width
     place = ax.inset_axes((1 + gap, 0.0, 0.15 / width, 1.0))
     bar = ax.figure.colorbar(mesh, cax=place)
@@ -222,18 +262,18 @@ def _colour_bar(
 
 
 def _mark_intervals(bar: Colorbar, intervals: Sequence[Interval]) -> None:
-    """Draw intervals right of the colour bar, side by side where they or their names meet."""
+    """Draw intervals right of the color bar, side by side where they or their names meet."""
     ends: list[float] = []  # of each lane: up to where it is taken
-    letter = canvas.LETTER / canvas.inches(bar.ax)[1] * bar.ax.get_ylim()[1]
+    letter = canvas.LETTER / canvas.size_in_inches(bar.ax)[1] * bar.ax.get_ylim()[1]
     for name, low, high in sorted(intervals, key=lambda one: one[1]):
-        needs = high + letter * (len(canvas.short(name)) + 1)
+        needs = high + letter * (len(canvas.shorten(name)) + 1)
         lane = next((k for k, end in enumerate(ends) if end <= low), len(ends))
         ends[lane : lane + 1] = [needs]
         x = 1.7 + 0.95 * lane
         bar.ax.plot([0, 1], [low, low], color=canvas.VERMILION, linewidth=1.2)
         bar.ax.plot([x, x], [low, high], color=canvas.VERMILION, linewidth=3, clip_on=False)
         style: dict[str, Any] = {"ha": "center", "va": "bottom", "rotation": 90}
-        bar.ax.text(x, high + 0.4 * letter, canvas.short(name), fontsize=canvas.SMALL, **style)
+        bar.ax.text(x, high + 0.4 * letter, canvas.shorten(name), fontsize=canvas.SMALL, **style)
 
 
 def _signs(ax: Axes, mesh: QuadMesh, values: FloatArray) -> None:
@@ -246,15 +286,18 @@ def _signs(ax: Axes, mesh: QuadMesh, values: FloatArray) -> None:
 
 
 def _inks(mesh: QuadMesh, shape: tuple[int, ...]) -> npt.NDArray[np.object_]:
-    """Return the colour to write in on every cell."""
-    colours = mesh.to_rgba(np.ma.asarray(mesh.get_array()).reshape(shape))
-    light = colours[..., :3] @ np.array(canvas.LIGHTNESS) >= 0.55
+    """Return the color to write in on every cell."""
+    colors = mesh.to_rgba(np.ma.asarray(mesh.get_array()).reshape(shape))
+    light = colors[..., :3] @ np.array(canvas.LIGHTNESS) >= 0.55
     return np.where(light, canvas.INK, "white").astype(object)
 
 
 def _largest(residuals: pd.DataFrame) -> str:
     """Name the pairs with the largest residuals."""
-    values, names = residuals.to_numpy(dtype=float), [canvas.short(n, 16) for n in residuals.index]
+    values, names = (
+        residuals.to_numpy(dtype=float),
+        [canvas.shorten(n, 16) for n in residuals.index],
+    )
     i, j = np.triu_indices(len(names), 1)
     order = np.argsort(-np.abs(values[i, j]), kind="stable")[:_NAMED]
     order = order[np.abs(values[i, j])[order] >= 0.005]  # no zeros
@@ -269,32 +312,8 @@ def _numbers(ax: Axes, mesh: QuadMesh, values: FloatArray, shown: BoolArray, dig
     inks = _inks(mesh, values.shape)
     for i, k in zip(*np.nonzero(shown), strict=True):
         style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": canvas.SMALL}
-        text = canvas.signed(values[i, k], digits)
+        text = canvas.format_signed(values[i, k], digits)
         ax.text(k + 0.5, i + 0.5, text, color=inks[i, k], **style)
-
-
-WIDEST = 4.0  # points: a loading of 1
-_FACTOR_GAP = 0.36  # inches between factors
-_ARC_STEP, _ARC_MOST = 0.36, 2.0  # inches that an arc reaches out for each factor it passes
-_NUMBER = 0.32, 0.16  # inches that a number takes
-_MANY_FACTORS, _LEAST_SHOWN = 8, 0.3
-# Colour and line of loadings, by (cross-loading, negative).
-_LINES: dict[tuple[bool, bool], tuple[str, Any, str]] = {
-    (False, False): (canvas.BLUE, "-", "loading"),
-    (False, True): (canvas.VERMILION, (0, (4, 1.5)), "negative loading"),
-    (True, False): (canvas.SKY, (0, (1, 1)), "cross-loading"),
-    (True, True): (canvas.ORANGE, (0, (5, 1.5, 1, 1.5)), "negative cross-loading"),
-}
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Where things are: heights of items and factors, places of the columns, in inches."""
-
-    items: FloatArray
-    factors: FloatArray
-    factor_x: float
-    arc_x: float
 
 
 def path_diagram(
@@ -319,7 +338,7 @@ def path_diagram(
     arcs = list(_arcs(Phi, layout))
     lowest = float(min(layout.items.min(), layout.factors.min())) - 0.2
     highest = float(max(layout.items.max(), layout.factors.max())) + 0.2
-    names = [canvas.short(name) for name in loadings.index]
+    names = [canvas.shorten(name) for name in loadings.index]
     left = 0.25 + canvas.LETTER * max(map(len, names))
     right = layout.arc_x + max((reach for *_, reach in arcs), default=0.0) + 0.35
     ax = canvas.axes(ax, highest - lowest + 1.0, max(canvas.WIDTH, left + right))
@@ -328,11 +347,21 @@ def path_diagram(
     ax.set_ylim(lowest, highest)
     _draw_loadings(ax, L, layout)
     _draw_items(ax, names, L, attached, layout)
-    _draw_factors(ax, [canvas.short(name) for name in loadings.columns], layout)
+    _draw_factors(ax, [canvas.shorten(name) for name in loadings.columns], layout)
     _draw_arcs(ax, arcs, layout)
     ax.set_title("Factors and their items", fontsize=canvas.NORMAL + 1, loc="left")
     _explain(ax)
     return ax
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where things are: heights of items and factors, places of the columns, in inches."""
+
+    items: FloatArray
+    factors: FloatArray
+    factor_x: float
+    arc_x: float
 
 
 def _layout(L: FloatArray, factors: list[str]) -> _Layout:
@@ -343,7 +372,7 @@ def _layout(L: FloatArray, factors: list[str]) -> _Layout:
     means[counts == 0] = items.min()
     half = canvas.LETTER * min(max(map(len, factors)), canvas.LONGEST_NAME) / 2 + 0.1
     factor_x = 2.0 + half
-    return _Layout(items, canvas.spread(means, _FACTOR_GAP), factor_x, factor_x + half)
+    return _Layout(items, canvas.spread_apart(means, _FACTOR_GAP), factor_x, factor_x + half)
 
 
 def _arcs(Phi: FloatArray, layout: _Layout) -> Iterator[tuple[int, int, float, float]]:
@@ -365,11 +394,11 @@ def _arcs(Phi: FloatArray, layout: _Layout) -> Iterator[tuple[int, int, float, f
 def _draw_loadings(ax: Axes, L: FloatArray, layout: _Layout) -> None:
     strongest = np.abs(L).argmax(axis=1)
     for i, k in zip(*np.nonzero(L), strict=True):
-        colour, line, label = _LINES[bool(k != strongest[i]), bool(L[i, k] < 0)]
+        color, line, label = _LINES[bool(k != strongest[i]), bool(L[i, k] < 0)]
         ax.plot(
             [0, layout.factor_x],
             [layout.items[i], layout.factors[k]],
-            color=colour,
+            color=color,
             linestyle=line,
             linewidth=WIDEST * abs(L[i, k]),
             solid_capstyle="butt",
@@ -422,12 +451,8 @@ def _draw_arcs(ax: Axes, arcs: list[tuple[int, int, float, float]], layout: _Lay
             taken.append(spot)
             paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
             style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": canvas.SMALL}
-            ax.text(*spot, _correlation(value), bbox=paper, zorder=5, **style)
-
-
-def _correlation(value: float) -> str:
-    """Write a correlation as psychologists do: without the zero."""
-    return canvas.signed(value, 2).replace("0.", ".", 1)
+            number = canvas.format_signed(value, 2).replace("0.", ".", 1)  # as psychologists do
+            ax.text(*spot, number, bbox=paper, zorder=5, **style)
 
 
 def _explain(ax: Axes) -> None:
@@ -437,34 +462,10 @@ def _explain(ax: Axes) -> None:
     handles, labels = ax.get_legend_handles_labels()
     first = dict(zip(reversed(labels), reversed(handles), strict=True))
     signs: dict[str, Any] = {
-        words: Line2D([], [], color=colour, linestyle=line, linewidth=2)
-        for colour, line, words in _LINES.values()
+        words: Line2D([], [], color=color, linestyle=line, linewidth=2)
+        for color, line, words in _LINES.values()
         if words in first
     }
     signs |= {words: first[words] for words in reversed(first) if words not in signs}
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "handlelength": 2.8}
     canvas.legend_below(ax, 2, handles=list(signs.values()), labels=list(signs), **place)
-
-
-def draw_diagram(model: CFAFit | EFAFit, ax: Any, cutoff: float = 0.0) -> Any:
-    """Draw factors, items and loadings of at least ``cutoff`` in size."""
-    loadings = _sorted_loadings(model)
-    shown = loadings.where(loadings.abs() >= checks.unit_interval("cutoff", cutoff, CUTOFF), 0.0)
-    shown = shown.iloc[table_order(shown)]  # items left without a loading go last
-    factors = list(loadings.columns)
-    Phi = model.factor_correlations.loc[factors, factors]
-    return path_diagram(shown, Phi, np.zeros(len(shown), dtype=bool), ax)
-
-
-def draw_loadings(model: CFAFit | EFAFit, ax: Any, cutoff: float = 0.0) -> Any:
-    """Draw the loadings, with numbers for those of at least ``cutoff`` in size."""
-    loadings = _sorted_loadings(model)
-    least = checks.unit_interval("cutoff", cutoff, CUTOFF)
-    return loading_map(loadings, [""] * len(loadings), least, ax=ax)
-
-
-def _sorted_loadings(model: CFAFit | EFAFit) -> pd.DataFrame:
-    loadings = model.loadings
-    if not loadings.shape[1]:
-        raise InputError("The model has no factors, so there are no loadings to draw.", "kind")
-    return loadings.iloc[table_order(loadings)]
