@@ -338,6 +338,15 @@ def _distance_covariance(sharp: bool) -> Bound:
     return Bound("distance_covariance", formula, holds, source, hoeffding.tail, fewest_rows=4)
 
 
+_NAMED: dict[str, Callable[[bool], Bound]] = {
+    "kendall": _kendall,
+    "spearman": _spearman,
+    "pearson": _pearson,
+    "pearson_subgaussian": lambda sharp: Bound.subgaussian_pearson(1.0, sharp),
+    "distance_covariance": _distance_covariance,
+}
+
+
 def _blocks(n: int, m: int, sharp: bool) -> float:
     """Count independent blocks of m rows: ⌊n/m⌋, or the paper's n/(2m), which is no more."""
     return n // m if sharp else n / (2 * m)
