@@ -17,6 +17,7 @@ import json
 import math
 import os
 import stat
+import sys
 import types
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -298,7 +299,10 @@ def _follow(part: Any, path: str) -> Iterator[Any]:
 
 @cache
 def _hints(cls: Any) -> dict[str, Any]:
-    return get_type_hints(cls, localns=_CLASSES)  # some are imported for types only
+    names: dict[str, Any] = dict(_CLASSES)  # some are imported for types only, in their modules
+    for base in reversed(cls.__mro__):
+        names |= vars(sys.modules[base.__module__])  # where a name may mean something else
+    return get_type_hints(cls, localns=names)
 
 
 def _fits(value: Any, hint: Any) -> bool:
