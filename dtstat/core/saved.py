@@ -45,7 +45,10 @@ _Class = TypeVar("_Class", bound=type[Any])
 
 
 def register(
-    *, shapes: Mapping[str, str] | None = None, rules: Mapping[str, Rule] | None = None
+    *,
+    shapes: Mapping[str, str] | None = None,
+    rules: Mapping[str, Rule] | None = None,
+    formerly: str | None = None,
 ) -> Callable[[_Class], _Class]:
     """Decorate a dataclass so that it can be saved and loaded, under its own name.
 
@@ -57,6 +60,8 @@ def register(
         ``{"loadings": "pd", "names": "p", "rounds[].support": "p*"}``.
     rules
         What else must hold of a loaded object, by what messages say when it does not.
+    formerly
+        Name of the class in files of earlier versions.
     """
 
     def decorate(cls: _Class) -> _Class:
@@ -64,6 +69,8 @@ def register(
             raise TypeError(f"{cls.__name__} is no dataclass")
         if _CLASSES.setdefault(cls.__name__, cls) is not cls:
             raise TypeError(f"two classes are called {cls.__name__}")
+        if formerly is not None:
+            _CLASSES[formerly] = cls
         _CHECKS[cls] = (shapes or {}, rules or {})
         return cls
 
@@ -303,10 +310,10 @@ def _follow(part: Any, path: str) -> Iterator[Any]:
 
 @cache
 def _hints(cls: Any) -> dict[str, Any]:
-    # Some classes are imported for types only; a name of the module itself goes before theirs.
-    own = vars(sys.modules[cls.__module__])
-    others = {name: one for name, one in _CLASSES.items() if name not in own}
-    return get_type_hints(cls, localns=others)
+    names: dict[str, Any] = dict(_CLASSES)  # some are imported for types only, in their modules
+    for base in reversed(cls.__mro__):
+        names |= vars(sys.modules[base.__module__])  # where a name may mean something else
+    return get_type_hints(cls, localns=names)
 
 
 def _fits(value: Any, hint: Any) -> bool:

@@ -168,7 +168,7 @@ def _curves(request: FitRequest, run: Run) -> Curves:
 def _saved(items: ItemData, request: FitRequest, run: Run) -> Resumable[Tried] | None:
     """Open the file that keeps the structures fitted, if there is one."""
     header = {
-        "run": "fit",
+        "work": "fit",
         "data": items.digest(),
         "structure": None if run.structure is None else digest([run.structure.support]),
         "grid": None if run.grid is None else digest([run.grid]),

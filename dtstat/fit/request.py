@@ -37,7 +37,7 @@ Misfit = Literal["estimated", "none"]
 Preset = Literal["paper", "paper_fast"]
 
 
-@register()
+@register(formerly="FitCall")
 @dataclass(frozen=True)
 class FitRequest:
     """The arguments of :func:`dtstat.fit`, and the version that answered.

@@ -15,7 +15,7 @@ CALLS = {
     "fit.api.fit_items": lambda: dt.fit(X),
     "fit.api.fit_curves": lambda: dt.fit(X, estimator="spline"),
     "fit.api.fit_matrix": lambda: dt.fit(R),
-    "sem.api._chosen": lambda: dt.cfa(X, "f =~ x1 + x2 + x3"),
+    "sem.api._select_columns": lambda: dt.cfa(X, "f =~ x1 + x2 + x3"),
     "sem.api.fit_moments": lambda: dt.cfa(R, "f =~ x1 + x2 + x3"),
     "efa.api.fit_efa": lambda: dt.efa(X, 1),
     "efa.api.run_parallel_analysis": lambda: dt.parallel_analysis(X),

@@ -11,6 +11,11 @@ import pytest
 
 import dtstat as dt
 from dtstat.core import saved as serialize
+from dtstat.curves.network_model import NetworkModel
+from dtstat.curves.response_model import ResponseModel
+from dtstat.curves.result import NonlinearFit
+from dtstat.sem.estimate import SEMEstimate
+from dtstat.sem.model import Model
 
 MODEL = "textual =~ x4 + a*x5 + x6; speed =~ x7 + x8 + x9"
 NINE = dt.load_dataset("holzinger_swineford_9")
@@ -237,6 +242,17 @@ def test_registering(monkeypatch):
         serialize.register()(other)
     with pytest.raises(TypeError, match="int is no dataclass"):
         serialize.register()(int)
+
+
+@pytest.mark.parametrize("cls", serialize._CHECKS, ids=lambda cls: cls.__name__)
+def test_types_of_all_fields_are_known(cls):
+    assert {field.name for field in dataclasses.fields(cls)} <= set(serialize._hints(cls))
+
+
+def test_a_name_means_what_it_means_in_its_own_module():
+    """Models of SEM and of curves are both called Model where they are used."""
+    assert serialize._hints(NonlinearFit)["model"] == ResponseModel | NetworkModel
+    assert serialize._hints(SEMEstimate)["model"] is Model
 
 
 @pytest.mark.parametrize("path", [None, 3, b"fit.dtstat"])
