@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 NONLINEAR = ("spline", "neural", "variational")
 NETWORKS = ("neural", "variational")
-Model = ResponseModel | NetworkModel
+CurveModel = ResponseModel | NetworkModel
 _DRAWN_ROWS, _TIMES = 50_000, 10  # to draw at least, and for each row there is
 
 
@@ -78,7 +78,7 @@ class NonlinearEstimate:
         Of the sampler.
     """
 
-    model: Model
+    model: CurveModel
     scale: AnswerScale
     z: FloatArray
     n_parameters: float
@@ -174,7 +174,7 @@ def _n_parameters(edf: FloatArray, scale: AnswerScale, support: BoolArray) -> fl
 
 
 def answers_log_likelihood(
-    model: Model,
+    model: CurveModel,
     scale: AnswerScale,
     X: FloatArray,
     rng: np.random.Generator,
@@ -216,7 +216,7 @@ def effective_rows(
     return float(n_obs) if df <= 0 or df >= n_obs * G else df / G
 
 
-def draw_answers(model: Model, n: int, rng: np.random.Generator) -> FloatArray:
+def draw_answers(model: CurveModel, n: int, rng: np.random.Generator) -> FloatArray:
     """(n, p) coded answers of n people drawn from a model: numbers, and categories from 0.
 
     A rating is the number of thresholds that the response behind it exceeds.

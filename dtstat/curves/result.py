@@ -31,7 +31,7 @@ from dtstat.core.arrays import FloatArray
 from dtstat.core.saved import register
 from dtstat.core.tables import Table
 from dtstat.curves import ratings
-from dtstat.curves.estimate import Model, NonlinearEstimate, answers_log_likelihood
+from dtstat.curves.estimate import CurveModel, NonlinearEstimate, answers_log_likelihood
 from dtstat.curves.likelihood import LogLikelihood, posterior_moments
 from dtstat.curves.network_model import NetworkModel
 from dtstat.curves.posterior import posterior_draws
@@ -90,7 +90,7 @@ class NonlinearFit:
         Of the random numbers.
     """
 
-    model: Model
+    model: CurveModel
     scale: AnswerScale
     log_likelihood: float
     monte_carlo_se: float
@@ -229,7 +229,7 @@ def summarize(
     )
 
 
-def answer_reader(model: Model, scale: AnswerScale) -> Callable[[int, FloatArray], FloatArray]:
+def answer_reader(model: CurveModel, scale: AnswerScale) -> Callable[[int, FloatArray], FloatArray]:
     """Return what turns an item's predictors into mean answers on its own scale."""
 
     def read(i: int, eta: FloatArray) -> FloatArray:
@@ -260,7 +260,7 @@ class Shape:
     r2_line: FloatArray
 
 
-def shape(model: ResponseModel | NetworkModel) -> Shape:
+def shape(model: CurveModel) -> Shape:
     """Describe the curves of a model, by averages over draws of its factors."""
     Z = _factors(model, _SHAPE_DRAWS)
     edges = Edges.of(model.support)
@@ -280,7 +280,7 @@ def shape(model: ResponseModel | NetworkModel) -> Shape:
 
 
 def curves(
-    model: ResponseModel | NetworkModel,
+    model: CurveModel,
     read: Callable[[int, FloatArray], FloatArray] = lambda _, eta: eta,
     shift: FloatArray | None = None,
     grid: FloatArray = GRID,
@@ -315,7 +315,7 @@ def curves(
     return values
 
 
-def _factors(model: ResponseModel | NetworkModel, n: int) -> FloatArray:
+def _factors(model: CurveModel, n: int) -> FloatArray:
     """(n, d) draws of the factors, the same for the same Φ, with mean 0 and correlations Φ."""
     d = len(model.factor_correlations)
     Z = np.random.default_rng(0).standard_normal((n, d))

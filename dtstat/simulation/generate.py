@@ -153,7 +153,7 @@ def simulate(
 
     Examples
     --------
-    >>> from dtstat.simulation import simulate
+    >>> from dtstat import simulate
     >>> sim = simulate("chain", n=200, seed=1)
     >>> sim
     Simulation: chain, n = 200, 20 items, 4 factors, seed 1

@@ -191,7 +191,7 @@ def test_without_torch_it_says_what_to_install():
         "import sys; sys.modules['torch'] = None\n"
         "from dtstat.core.errors import MissingExtraError\n"
         "try:\n"
-        "    import dtstat.estimation.neural\n"
+        "    import dtstat.curves.network\n"
         "except MissingExtraError as error:\n"
         "    print(error)\n"
     )

@@ -495,7 +495,7 @@ def test_warnings_of_the_copula_point_to_the_caller():
 def brief(monkeypatch):
     """Networks that hardly learn: what is around them is tested here."""
     pytest.importorskip("torch")
-    from dtstat.estimation import neural
+    from dtstat.curves import stochastic_em as neural
 
     short = replace(neural.FAST, iterations=6, pretraining=40, phi_from=2)
     monkeypatch.setattr(neural, "FAST", short)

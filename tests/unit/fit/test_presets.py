@@ -120,7 +120,7 @@ def test_finalists_contradict_a_preset_that_fits_every_structure():
 def brief(monkeypatch):
     """Networks that hardly learn; what was asked for is kept."""
     pytest.importorskip("torch")
-    from dtstat.estimation import neural
+    from dtstat.curves import stochastic_em as neural
 
     asked = []
     real = neural.fit_network
@@ -171,7 +171,7 @@ def structures(X, seed):
 
 @pytest.mark.filterwarnings("ignore::dtstat.DTWarning")
 def test_the_paper_fits_every_structure_by_the_reciprocal_estimator(brief, methods):
-    from dtstat.estimation import neural
+    from dtstat.curves import stochastic_em as neural
 
     X = answers()
     fit = dt.fit(X, preset="paper", seed=1)
@@ -197,7 +197,7 @@ def test_the_paper_does_not_choose_by_the_copula(brief):
 
 @pytest.mark.filterwarnings("ignore::dtstat.DTWarning")
 def test_the_fast_paper_fits_a_few_by_importance_sampling(brief, methods):
-    from dtstat.estimation import neural
+    from dtstat.curves import stochastic_em as neural
 
     fit = dt.fit(answers(), preset="paper_fast", finalists=2, seed=1)
     assert (fit.call.preset, fit.call.finalists) == ("paper_fast", 2)
