@@ -263,9 +263,7 @@ def parse_numbers(name: str, text: str | None) -> list[float]:
     try:
         return [float(part) for part in split_names(text) or ()]
     except ValueError:
-        raise InputError(
-            f"`{name}` must be numbers separated by commas; got '{text}'.", name
-        ) from None
+        raise InputError(f"--{name} must be numbers separated by commas; got '{text}'.") from None
 
 
 def model_text(model: str) -> str:

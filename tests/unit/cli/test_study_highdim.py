@@ -118,7 +118,7 @@ def test_a_second_call_goes_on(run, tmp_path):
     ("arguments", "said"),
     [
         (["--reps", 0], "`reps` must be a whole number of at least 1; got 0."),
-        (["--sizes", "40,x"], "`sizes` must be numbers separated by commas; got '40,x'."),
+        (["--sizes", "40,x"], "--sizes must be numbers separated by commas; got '40,x'."),
         (["--sizes", "10"], "`sizes` must be a whole number of at least 20"),
         (["--phis", "", "--shares", ""], "There must be one or more conditions"),
         (["--shares", "1.5"], "`shares` must be a number in [0, 1)"),
