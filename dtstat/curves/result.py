@@ -33,7 +33,6 @@ from dtstat.core.tables import Table
 from dtstat.curves import ratings
 from dtstat.curves.estimate import CurveModel, NonlinearEstimate, answers_log_likelihood
 from dtstat.curves.likelihood import LogLikelihood, posterior_moments
-from dtstat.curves.network_model import NetworkModel
 from dtstat.curves.posterior import posterior_draws
 from dtstat.curves.response_model import Edges, ResponseModel
 from dtstat.curves.scales import AnswerScale
