@@ -14,9 +14,8 @@ from dtstat.core.errors import DataWarning, DTError, InputError, silenced, warn
 from dtstat.core.parallel import Jobs, Progress
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.kendall import suits_tables, tau_b_by_pairs
-from dtstat.dependence.matrix import DependenceMatrix, check_pairs
+from dtstat.dependence.matrix import DependenceMatrix, check_pairs, symmetric_matrix
 from dtstat.dependence.measures import RANKS, Measure, find_measure
-from dtstat.dependence.pairs import symmetric_matrix
 from dtstat.dependence.pearson import rescale_extremes
 from dtstat.dependence.spearman import Codes, dense_codes, spearman_from_tables
 

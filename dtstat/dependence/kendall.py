@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dtstat.core.arrays import FloatArray, IntArray, kernel
 from dtstat.core.parallel import Jobs, Progress, track
-from dtstat.dependence.pairs import run_blocks, symmetric_matrix
+from dtstat.dependence.matrix import run_blocks, symmetric_matrix
 from dtstat.dependence.spearman import Codes, dense_codes
 
 Words = npt.NDArray[np.uint64]

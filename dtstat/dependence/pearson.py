@@ -9,7 +9,7 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.parallel import Jobs, run
-from dtstat.dependence.pairs import Block, blocks_of
+from dtstat.dependence.matrix import Block, blocks_of
 
 _LARGE = 1e100  # sums of squares of a million such numbers are far from overflow
 # Variance of a standardized item in a pair's common rows below which rounding may have eaten its

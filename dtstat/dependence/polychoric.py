@@ -20,7 +20,7 @@ from dtstat.core.arrays import FloatArray, kernel
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import Jobs, Progress
 from dtstat.dependence.bivariate_normal import CodeArray, serial_correlation, table_correlation
-from dtstat.dependence.pairs import run_blocks
+from dtstat.dependence.matrix import run_blocks
 from dtstat.dependence.pearson import pearson, rescale_extremes
 
 Kind: TypeAlias = Literal["binary", "ordinal", "continuous"]

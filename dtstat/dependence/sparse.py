@@ -31,8 +31,8 @@ from dtstat.dependence.compute import (
     PairFunction,
     dependence_matrix,
 )
+from dtstat.dependence.matrix import BLOCK, Block, block_spans, blocks_of
 from dtstat.dependence.measures import NULL_VARIANCES, find_measure
-from dtstat.dependence.pairs import BLOCK, Block, block_spans, blocks_of
 from dtstat.dependence.pearson import product_block, standardize_items
 from dtstat.dependence.spearman import average_ranks
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel
 from dtstat.core.parallel import Jobs, Progress
-from dtstat.dependence.pairs import symmetric_matrix
+from dtstat.dependence.matrix import symmetric_matrix
 from dtstat.dependence.pearson import pearson
 
 Codes = npt.NDArray[np.int32]

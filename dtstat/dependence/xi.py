@@ -6,7 +6,7 @@ import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray, kernel
 from dtstat.core.parallel import Jobs, Progress
-from dtstat.dependence.pairs import run_blocks
+from dtstat.dependence.matrix import run_blocks
 from dtstat.dependence.spearman import Codes, dense_codes
 
 

@@ -22,9 +22,9 @@ from dtstat.curves.result import NonlinearFit
 from dtstat.data.checks import quote_names
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.compute import dependence_matrix
-from dtstat.dependence.hidden import hidden_pairs, responsible_items
 from dtstat.dependence.influence import Influence
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.maximal import hidden_pairs, responsible_items
 from dtstat.dependence.measures import BRIDGES, LATENT
 from dtstat.factors.copula import (
     FactorEstimate,

@@ -22,8 +22,8 @@ from dtstat.core.parallel import Jobs, Progress, check_jobs
 from dtstat.data.items import ItemData, as_items
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import RowDependence
-from dtstat.dependence.hidden import exceeding_pairs
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.maximal import exceeding_pairs
 from dtstat.dependence.measures import BRIDGES
 from dtstat.factors.copula import latent_correlations
 from dtstat.factors.reported import Answers, Source

@@ -16,7 +16,7 @@ from dtstat.core.arrays import BoolArray
 from dtstat.core.canvas import draw
 from dtstat.core.saved import register, save
 from dtstat.core.tables import Facts, Summary, Table, labeled_lines
-from dtstat.dependence.hidden import HiddenPair
+from dtstat.dependence.maximal import HiddenPair
 from dtstat.structure.compare import compare
 from dtstat.structure.structure import Structure
 from dtstat.trust.plots import STABILITY_KINDS

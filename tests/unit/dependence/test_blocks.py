@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.dependence.pairs import blocks_of
+from dtstat.dependence.matrix import blocks_of
 from dtstat.dependence.sparse import chance_floor
 
 RNG = np.random.default_rng(8)

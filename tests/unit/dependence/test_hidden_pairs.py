@@ -5,7 +5,7 @@ import pytest
 
 import dtstat as dt
 from dtstat.core.errors import EstimationWarning
-from dtstat.dependence.hidden import HiddenPair, hidden_pairs, responsible_items
+from dtstat.dependence.maximal import HiddenPair, hidden_pairs, responsible_items
 
 
 def normal(n, p, seed):
