@@ -40,6 +40,7 @@ Chunk = Sequence[tuple[int, T]]
 Outcomes = Generator[tuple[int, U]]
 Progress = bool | Callable[[int, int], Any] | None
 
+_MOST_FRUITLESS = 3  # passes in a row of which workers finished nothing before one died
 _CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
 # Of joblib's processes and of dask's workers; the latter need not be installed.
 _LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
@@ -98,6 +99,7 @@ def run(
     missing = dict.fromkeys(range(len(pieces)))  # a set that keeps its order
     how = "generator" if ordered else "generator_unordered"
     pool = partial(Parallel, n_jobs=n_jobs, prefer="threads" if threads else None, return_as=how)
+    fruitless = 0
     while missing:
         before = len(missing)
         try:
@@ -107,7 +109,8 @@ def run(
         except Exception as error:
             if not _lost_worker(error):
                 raise
-            if len(missing) == before:
+            fruitless = fruitless + 1 if len(missing) == before else 0
+            if fruitless == _MOST_FRUITLESS:
                 raise DTError(
                     "Workers were ended from outside, most often for want of memory, and "
                     f"{before} pieces of the work could not be finished. Use fewer workers "

@@ -22,7 +22,7 @@ MODEL = "A =~ q1 + q2 + q3; B =~ q4 + q5 + q6"
 # What they change belongs to the whole process, so only these may.
 PROCESS_WIDE = {
     "catch_warnings": {
-        "errors.py",  # one thread at a time
+        "core/errors.py",  # one thread at a time
         "cli/app.py",  # the program itself
         "interop/r_bridge.py",  # R has one thread
         "interop/r/session.py",  # once, when R starts

@@ -20,7 +20,7 @@ RATINGS = np.clip(np.round(X + 3), 1, 5)
 @pytest.fixture
 def narrow(monkeypatch):
     """Blocks of seven items, so that thirty have several."""
-    for module in ("pairs", "sparse"):
+    for module in ("matrix", "sparse"):
         monkeypatch.setattr(sys.modules[f"dtstat.dependence.{module}"], "BLOCK", 7)
 
 
