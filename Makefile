@@ -9,7 +9,7 @@ ONE_CORE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 AS_USERS := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-oldest fuzz bench check dist smoke docs vignettes r-package clean
+.PHONY: help setup demo test test-oldest coverage fuzz bench check hooks dist smoke docs refresh vignettes r-package clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -41,10 +41,19 @@ SEED ?= 1
 fuzz: $(VENV)/.dev  ## 20,000 bad days: every public function and command with hostile arguments and files
 	$(ONE_CORE) $(PY) tests/fuzz --cases $(CASES) --seed $(SEED) --only "$(ONLY)"
 
-check: $(VENV)/.dev  ## ruff and mypy
+check: $(VENV)/.dev  ## ruff, mypy, the workflows, and one version everywhere
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(PY) tools/version.py
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(VENV)/bin/zizmor --offline --quiet .github/workflows
+
+coverage: $(VENV)/.dev  ## which lines the quick tests reach; compiled kernels cannot be seen
+	$(ONE_CORE) $(PY) -m pytest -n 2 -m "not slow" tests/unit --cov --cov-report=term
+
+hooks: $(VENV)/.dev  ## check every commit as `make check` does (pre-commit)
+	$(VENV)/bin/pre-commit install
 
 bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peers, as ratios in one run
 	@sh tools/install_r.sh qgraph igraph psychotools multilevel psychotree
@@ -62,14 +71,18 @@ bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peer
 	$(ONE_CORE) $(PY) -m benchmarks.inference
 	$(ONE_CORE) sh benchmarks/r_bridge.sh $(PY)
 
-docs: $(VENV)/.dev r-packages browser  ## run the examples of README and vignettes; refresh what they show
+docs: $(VENV)/.dev r-packages  ## the site, with the references of Python and R, in .build/site
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	@echo "Open .build/site/index.html"
+
+refresh: $(VENV)/.dev r-packages browser  ## run the examples of all texts; refresh what they show
 	cd r-wrapper && Rscript -e 'roxygen2::roxygenise()'
 	$(ONE_CORE) $(PY) tools/refresh_docs.py
 	$(ONE_CORE) $(PY) tools/readme_pictures.py
-	@sh tools/check_r.sh $(PY) build
-	$(PY) tools/render_vignettes.py
+	$(ONE_CORE) $(PY) tools/walk.py docs/walk.md
 
-vignettes: r-package  ## the vignettes as pages to read, in .build/vignettes
+vignettes: $(VENV)/.dev  ## the vignettes as pages to read, in .build/vignettes; those of R if built
+	@command -v pandoc >/dev/null 2>&1 || { . tools/debian.sh; debian_install pandoc || true; }
 	$(PY) tools/render_vignettes.py
 
 r-package: $(VENV)/.dev r-packages  ## the R package with its vignettes, in .build/r
@@ -94,7 +107,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(PY)
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
-	$(PIP) -e ".[survey,plot,sklearn,neural,distributed,dev]"
+	$(PIP) -e ".[survey,plot,sklearn,neural,distributed,dev,docs]"
 	@touch $@ $(VENV)/.core
 
 # rpy2 is built against R, so R comes first; without R it cannot even be installed.

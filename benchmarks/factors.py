@@ -10,7 +10,7 @@ import pandas as pd
 
 import dtstat as dt
 from benchmarks.harness import Report, best_of
-from dtstat.estimation.factors.copula import fit_factors, latent_correlations
+from dtstat.factors.copula import fit_factors, latent_correlations
 
 CASES = {(20, 4): 0.01, (135, 27): 0.1, (375, 25): 0.3, (1500, 100): 10.0}  # wanted: seconds
 ROWS = 2000

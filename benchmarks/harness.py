@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dtstat.report import Table
+from dtstat.core.tables import Table
 
 ROOT = Path(__file__).parents[1]
 

@@ -17,7 +17,7 @@ import pandas as pd
 from playwright.sync_api import Browser, sync_playwright
 
 import dtstat as dt
-from dtstat.version import __version__
+from dtstat.core.about import __version__
 
 RESULTS = Path(__file__).parent / "results" / "page.txt"
 SIZES = ((60, 10), (120, 15), (300, 30), (400, 40), (2000, 100))  # items, factors

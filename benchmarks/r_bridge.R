@@ -9,9 +9,9 @@ main$encoded <- encoded
 reticulate::py_run_string("
 import time
 import dtstat
-from dtstat.interop.bridge.functions import revived
-from dtstat.interop.bridge.wire import decode
-items = revived(decode(encoded['data']))
+from dtstat.interop.r_bridge import revive
+from dtstat.interop.wire import decode
+items = revive(decode(encoded['data']))
 def seconds():
     start = time.perf_counter()
     dtstat.fit(items)

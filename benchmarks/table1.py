@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.harness import ROOT, Report
-from dtstat.report import Table
-from dtstat.studies import table1
+from dtstat.core.tables import Table
+from dtstat.studies.table1 import table1
 
 RESULTS = ROOT / "benchmarks" / "results"
 STUDIES = {

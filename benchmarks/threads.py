@@ -60,7 +60,7 @@ LARGE = """
 import time, warnings
 warnings.simplefilter("ignore")
 import numpy as np, dtstat as dt
-from dtstat.execution.threads import one_thread
+from dtstat.core.parallel import one_thread
 
 rng = np.random.default_rng(1)
 z = np.repeat(rng.normal(size=(1000, 100)), 10, axis=1)

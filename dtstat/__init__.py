@@ -6,26 +6,8 @@ Start with :func:`fit`; see all structures with :func:`solution_path`. Every fun
 DataFrame, an array, the path of a file, or a :class:`DependenceMatrix`.
 """
 
-from dtstat.api import (
-    bartlett_test,
-    cfa,
-    compare,
-    dependence,
-    diagnose,
-    efa,
-    fit,
-    items,
-    kmo,
-    margin,
-    parallel_analysis,
-    plan,
-    sem,
-    solution_path,
-    stability,
-)
-from dtstat.data import ItemData, datasets, load_dataset, read_survey
-from dtstat.dependence import DependenceMatrix, SparseDependence, measures
-from dtstat.errors import (
+from dtstat.core.about import __version__ as __version__
+from dtstat.core.errors import (
     DataWarning,
     DTError,
     DTWarning,
@@ -34,39 +16,46 @@ from dtstat.errors import (
     InputError,
     MissingExtraError,
 )
-from dtstat.estimation.efa.congruence import SolutionComparison, compare_solutions
-from dtstat.estimation.sem.syntax import ModelSyntaxError
-from dtstat.results import (
-    CFAFit,
-    Diagnosis,
-    DTFit,
-    EFAFit,
-    ParallelAnalysis,
-    SolutionPath,
-    Stability,
-    SurveyPlan,
-    load,
-)
-from dtstat.simulation import Simulation, simulate
-from dtstat.structure import (
-    Barcode,
-    Candidate,
-    Comparison,
-    Structure,
-    independent_maximal_cliques,
-)
-from dtstat.theory.bounds import Bound, bounds
-from dtstat.theory.margin import Margin
-from dtstat.theory.planning import (
+from dtstat.core.saved import load
+from dtstat.data.datasets import datasets, load_dataset
+from dtstat.data.items import ItemData, items
+from dtstat.data.readers import read_survey
+from dtstat.dependence.api import dependence
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.measures import measures
+from dtstat.dependence.sparse import SparseDependence
+from dtstat.efa.api import bartlett_test, efa, kmo, parallel_analysis
+from dtstat.efa.congruence import SolutionComparison, compare_solutions
+from dtstat.efa.parallel_analysis import ParallelAnalysis
+from dtstat.efa.result import EFAFit
+from dtstat.fit.api import fit
+from dtstat.fit.result import DTFit
+from dtstat.path.solution_path import SolutionPath, solution_path
+from dtstat.sem.api import cfa, sem
+from dtstat.sem.result import CFAFit
+from dtstat.simulation.generate import Simulation, simulate
+from dtstat.structure.barcode import Barcode
+from dtstat.structure.cliques import independent_maximal_cliques
+from dtstat.structure.compare import Comparison, compare
+from dtstat.structure.margin import Margin
+from dtstat.structure.path import Candidate
+from dtstat.structure.structure import Structure
+from dtstat.structure.syntax import ModelSyntaxError
+from dtstat.trust.bounds import Bound, bounds
+from dtstat.trust.diagnose import diagnose, margin
+from dtstat.trust.diagnosis import Diagnosis
+from dtstat.trust.plan import SurveyPlan, plan
+from dtstat.trust.sample_size import (
     error_bound,
     max_items,
     min_margin,
     sample_size,
     sample_size_table,
 )
-from dtstat.theory.survey import SurveyDesign, survey_design
-from dtstat.theory.unique_child import ucc_probability
-from dtstat.version import __version__ as __version__
+from dtstat.trust.stability import stability
+from dtstat.trust.stability_result import Stability
+from dtstat.trust.survey import SurveyDesign, survey_design
+from dtstat.trust.unique_child import ucc_probability
 
 __all__ = [
     "Barcode",

@@ -1,5 +1,5 @@
 """``python -m dtstat`` is the command line."""
 
-from dtstat.cli import main
+from dtstat.cli.app import main
 
 main()

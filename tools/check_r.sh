@@ -18,7 +18,7 @@ cd "$work"
 # Help pages and NAMESPACE are written by roxygen2: they must be those of the sources.
 (cd dtstat && Rscript -e 'suppressMessages(roxygen2::roxygenise())' >../roxygen.log 2>&1)
 for made in man NAMESPACE; do
-    diff -r "$root/r-wrapper/$made" "dtstat/$made" || { echo "run 'make docs'"; exit 1; }
+    diff -r "$root/r-wrapper/$made" "dtstat/$made" || { echo "run 'make refresh'"; exit 1; }
 done
 
 export RETICULATE_PYTHON="$python" DTSTAT_REQUIRE_PY=1 NOT_CRAN=true

@@ -2,10 +2,10 @@
 #
 # Usage, from the root of the repository:
 #   Rscript tools/make_datasets.R [folder]
-# The folder is dtstat/data/files unless another is named. Running it again gives the same bytes.
+# The folder is data unless another is named. Running it again gives the same bytes.
 
 arguments <- commandArgs(trailingOnly = TRUE)
-folder <- if (length(arguments)) arguments[[1]] else file.path("dtstat", "data", "files")
+folder <- if (length(arguments)) arguments[[1]] else "data"
 
 write_set <- function(data, name) {
   # Binary mode keeps "\n" line ends on every platform; write.csv gives 15 significant digits.

@@ -1,4 +1,4 @@
-"""Write the simulated data sets that are shipped with dtstat, byte for byte the same each time.
+"""Write the simulated data sets and their codebooks, byte for byte the same each time.
 
 Run from the top folder of the repository: ``python tools/make_simulated_datasets.py``
 """
@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dtstat.simulation import simulate
+from dtstat.simulation.generate import simulate
 
-FILES = Path(__file__).parents[1] / "dtstat" / "data" / "files"
-# One seed a file: with the same seed, designs of equally many factors share their first ones.
+FILES = Path(__file__).parents[1] / "data"
+# One seed per file: with the same seed, designs of equally many factors share their first ones.
 SEEDS = {"v_structure": 1, "chain": 2, "double_mediation": 3, "likert_survey": 4}
 SCALES = ("engage", "support", "autonomy", "growth")
 ITEMS_PER_SCALE = 6
@@ -21,12 +21,25 @@ ITEMS_PER_SCALE = 6
 RISING_MAPS = ("linear", "g7", "g1", "g9", "g6")
 
 
-def paper_design(design: str) -> pd.DataFrame:
+Table = tuple[pd.DataFrame, pd.DataFrame]  # the answers and their codebook
+
+
+def paper_design(design: str) -> Table:
     """Return 1000 observations of one of the paper's three graphs."""
-    return simulate(design, n=1000, seed=SEEDS[design]).data.round(6)
+    drawn = simulate(design, n=1000, seed=SEEDS[design])
+    answers = drawn.data.round(6)
+    book = pd.DataFrame(
+        {
+            "item": drawn.maps["item"],
+            "text": "Map " + drawn.maps["map"] + " of " + drawn.maps["factor"] + ", and noise",
+            "group": drawn.maps["factor"],
+            "values": [f"{answers[x].min():.2f} to {answers[x].max():.2f}" for x in answers],
+        }
+    )
+    return answers, book
 
 
-def likert_survey() -> pd.DataFrame:
+def likert_survey() -> Table:
     """Return 800 five-point answers on four scales that correlate at 0.3.
 
     The last item of each scale is reverse-keyed, and about 3 % of the answers are missing
@@ -47,17 +60,29 @@ def likert_survey() -> pd.DataFrame:
     reversed_items = answers.columns[ITEMS_PER_SCALE - 1 :: ITEMS_PER_SCALE]
     answers[reversed_items] = 6 - answers[reversed_items]
     missing = np.random.default_rng(SEEDS["likert_survey"]).random(answers.shape) < 0.03
-    return answers.astype("Int64").mask(missing)
+    rows = [(item, *described(item, item in reversed_items)) for item in answers]
+    book = pd.DataFrame(rows, columns=["item", "text", "group", "values"])
+    return answers.astype("Int64").mask(missing), book
+
+
+def described(item: str, is_reversed: bool) -> tuple[str, str, str]:
+    """Return the text, the group and the values of an item of the survey."""
+    scale, number = item.split("_")
+    text = f"Statement {number} of the scale {scale}" + (", reverse-keyed" if is_reversed else "")
+    return text, scale, "1, 2, 3, 4, 5"
 
 
 def all_files() -> dict[str, str]:
-    """Return the text of each file by its name."""
-    frames = {f"sim_{d}": paper_design(d) for d in ("v_structure", "chain", "double_mediation")}
-    frames["likert_survey"] = likert_survey()
-    return {f"{k}.csv": v.to_csv(index=False, lineterminator="\n") for k, v in frames.items()}
+    """Return the text of each file by its name in the folder of the data."""
+    tables = {f"sim_{d}": paper_design(d) for d in ("v_structure", "chain", "double_mediation")}
+    tables["likert_survey"] = likert_survey()
+    texts = {}
+    for name, (answers, book) in tables.items():
+        texts[f"{name}.csv"] = answers.to_csv(index=False, lineterminator="\n")
+        texts[f"codebooks/{name}.csv"] = book.to_csv(index=False, lineterminator="\n")
+    return texts
 
 
 if __name__ == "__main__":
-    FILES.mkdir(parents=True, exist_ok=True)
     for name, text in all_files().items():
         (FILES / name).write_bytes(text.encode())

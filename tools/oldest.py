@@ -20,11 +20,14 @@ LOWER_BOUND = re.compile(r"([A-Za-z0-9_.-]+)(\[[a-z,]+\])?>=([0-9.]+)")
 # Only one build of torch is small enough to be fetched for a test: the pinned one, for any bound.
 FROM_CONSTRAINTS = {"torch"}
 NO_TEST_NEEDS = {"ruff", "mypy", "pandas-stubs", "playwright", "axe-playwright-python"}
+NO_TEST_NEEDS |= {"pre-commit", "pre-commit-hooks", "check-jsonschema", "zizmor"}
 LEFT_OUT = {
     "tests/browser": "the browser reads the written page; Python's packages have no part in it",
     "tests/contract/test_readme.py": "printed tables are those of the newest pandas",
     "tests/contract/test_vignettes.py": "printed tables are those of the newest pandas",
     "tests/contract/test_rendered_vignettes.py": "made by R and pandoc",
+    "tests/contract/test_site.py": "made by tools that users do not install",
+    "tests/contract/test_habits.py": "checks files of the repository, not the package",
     "tests/contract/test_r_parity.py": "reads R's sources",
     "tests/reference/test_r_package.py": "tests the R package, which R CMD check does",
 }
@@ -51,7 +54,7 @@ def promised() -> list[tuple[str, str, str]]:
     """Every requirement of the package and its extras, at the version that is to be tested."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    users = [extras[name] for name in extras if name not in ("all", "dev", "bench")]
+    users = [extras[name] for name in extras if name not in ("all", "dev", "docs", "bench")]
     bounds = [bound(each) for group in [project["dependencies"], *users] for each in group]
     if shutil.which("R") is None:  # rpy2 is built against R; tests that need it fail and say so
         bounds = [each for each in bounds if each[0] != "rpy2"]

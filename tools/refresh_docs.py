@@ -1,8 +1,8 @@
-"""Run the examples of the README and of the vignettes and put what they print where they show it.
+"""Run the examples of all texts and put what they print where they show it.
 
-README: a line ``<!-- run: COMMAND -->`` owns the fenced block below it: ``dtstat ...`` runs the
-command line, ``python`` runs the Python block above it, ``R`` the R block above it, ``cat FILE``
-shows a file of the repository.
+README and pages of docs: a line ``<!-- run: COMMAND -->`` owns the fenced block below it:
+``dtstat ...`` runs the command line, ``python`` runs the Python block above it, ``R`` the R block
+above it, ``cat FILE`` shows a file of the repository.
 
 Vignettes: blocks of Python are run in order, in one namespace and in the folder of the vignette.
 What a block prints, and what it is warned of, stands in a block of text below it. Figures are files
@@ -28,6 +28,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+DOCS = ROOT / "docs"
 VIGNETTES = ROOT / "vignettes"
 OWNED = re.compile(r"<!-- run: (?P<command>.+?) -->\n```\n(?P<output>.*?)```\n", re.DOTALL)
 CODE = re.compile(r"^```python\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
@@ -43,7 +44,7 @@ _SILENT = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, Resourc
 
 def main() -> int:
     """Refresh or check all texts."""
-    fresh = {README: refreshed(README.read_text())}
+    fresh = {page: refreshed(page.read_text()) for page in pages()}
     for page in vignettes():
         fresh[page] = vignette(page.read_text(), page.parent)
     if "--check" in sys.argv:
@@ -53,13 +54,21 @@ def main() -> int:
     return 0
 
 
+def pages() -> list[Path]:
+    """Return the README and the pages of the site that have examples."""
+    return [
+        README,
+        *(page for page in sorted(DOCS.rglob("*.md")) if OWNED.search(page.read_text())),
+    ]
+
+
 def vignettes() -> list[Path]:
     """Return the files of the vignettes; their overview has no code."""
     return sorted(page for page in VIGNETTES.glob("*.md") if page.name != "README.md")
 
 
 def refreshed(text: str) -> str:
-    """Return the README's text with every owned block made anew."""
+    """Return a text with every owned block made anew."""
 
     def block(match: re.Match[str]) -> str:
         command = match["command"]

@@ -8,6 +8,7 @@ asked for in words.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,8 +29,13 @@ def wheel_files(wheel: Path) -> dict[str, int]:
 
 def check_contents(wheel: Path) -> None:
     """Check that the wheel has all files of the package, its metadata, and nothing else."""
-    files = (path for path in (ROOT / "dtstat").rglob("*") if path.is_file())
-    own = {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
+    files = (path for name in ("dtstat", "data") for path in (ROOT / name).rglob("*"))
+    places = {path.relative_to(ROOT).as_posix() for path in files if path.is_file()}
+    own = {
+        re.sub("^data/", "dtstat/data/files/", place)
+        for place in places
+        if "/__pycache__/" not in place
+    }
     held = {name for name in wheel_files(wheel) if ".dist-info/" not in name}
     if held != own:
         sys.exit(f"missing in the wheel: {sorted(own - held)}; too much: {sorted(held - own)}")
@@ -40,8 +46,8 @@ def check_source(source: Path, wheel: Path, work: Path) -> None:
     with tarfile.open(source) as archive:
         archive.extractall(work, filter="data")
     (unpacked,) = work.iterdir()
-    allowed = {"dtstat", "tests", "vignettes", "README.md", "CHANGELOG.md", "LICENSE"}
-    allowed |= {"CITATION.cff", "pyproject.toml", "PKG-INFO", ".gitignore"}
+    allowed = {"dtstat", "data", "tests", "vignettes", "README.md", "CHANGELOG.md"}
+    allowed |= {"LICENSE", "CITATION.cff", "pyproject.toml", "PKG-INFO", ".gitignore"}
     foreign = {path.name for path in unpacked.iterdir()} - allowed
     if foreign:
         sys.exit(f"{source.name} should not hold {sorted(foreign)}")

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 import dtstat as dt
-from dtstat.errors import MissingExtraError
+from dtstat.core.errors import MissingExtraError
 
-NOT_FOR_USERS = {"all", "dev", "bench"}
+NOT_FOR_USERS = {"all", "dev", "docs", "bench"}
 
 
 def unread(name: str) -> None:

@@ -11,7 +11,7 @@ from benchmarks.choice.scores import at_least, scores, side_by_side, under
 from benchmarks.harness import Report
 from benchmarks.surveys.keyed import Survey, folder, surveys
 from benchmarks.surveys.peers import PEERS, found_by_peers
-from dtstat.report import Table
+from dtstat.core.tables import Table
 
 HEADLINE = {"bfi": 0.95, "spi": 0.98, "holzinger_swineford_24": 0.80, "thurstone": 1.0}
 LEFT_OUT = "neo_240"  # the peers need more than three minutes for it

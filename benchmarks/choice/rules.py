@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 import dtstat as dt
-from dtstat.arrays import BoolArray, FloatArray, IntArray
-from dtstat.estimation.factors.copula import latent_correlations
-from dtstat.estimation.factors.misfit import degrees_of_freedom, discrepancy
-from dtstat.selection.evaluate import Evaluator, Fitted
-from dtstat.selection.search import Rules, complete, search_barcode
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.factors.copula import latent_correlations
+from dtstat.factors.robust import degrees_of_freedom, discrepancy
+from dtstat.search.evaluate import Evaluator, Fitted, Rules
+from dtstat.search.proposals import complete, search_barcode
 from dtstat.structure.barcode import Barcode, barcode
 
 Rule = Callable[[dt.DependenceMatrix], BoolArray]

@@ -23,12 +23,12 @@ from benchmarks.choice.real import HEADLINE, LEFT_OUT
 from benchmarks.choice.tolerant import NONE, tolerant
 from benchmarks.harness import ROOT, Report, best_of
 from benchmarks.surveys.keyed import surveys
-from dtstat.errors import EstimationWarning
-from dtstat.estimation.factors.copula import latent_correlations
-from dtstat.results.problem import typical_rows
-from dtstat.selection.evaluate import Evaluator, Proposal
-from dtstat.selection.search import Rules, fit_covers, search_barcode, settle
-from dtstat.selection.sequential import search_sequential
+from dtstat.core.errors import EstimationWarning
+from dtstat.factors.copula import latent_correlations
+from dtstat.fit.pipeline import typical_rows
+from dtstat.search.evaluate import Evaluator, Proposal, Rules
+from dtstat.search.proposals import fit_covers, search_barcode, settle
+from dtstat.search.sequential import search_sequential
 from dtstat.structure.barcode import Barcode
 
 RULES = Rules("ebic", 3, attach=True, approximate=True)

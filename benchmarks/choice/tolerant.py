@@ -6,7 +6,7 @@ Before the barcode is read off, |r_ij| is raised or smoothed by what i and j hav
                 an edge at τ is there, or i and j have m common neighbours at τ
     2 in noise  the same with m = 2, raised by at most one standard error, (1 - r²) / √n
     implied     the mean of |r_ij| and of the λ_i λ_j that the three strongest common neighbours
-                imply (as in ``dtstat.structure.attach``), weighted by their precision
+                imply (as in ``dtstat.structure.cliques``), weighted by their precision
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 import dtstat as dt
-from dtstat.arrays import FloatArray, IntArray
+from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.structure.barcode import Barcode, barcode
 
 MOST = 8  # common neighbours looked up

@@ -12,9 +12,10 @@ import pandas as pd
 
 from benchmarks.curves.fits import Split, of_design
 from benchmarks.harness import ROOT, Report
-from dtstat.estimation.neural import FAST, PAPER, fit_network, fit_variational
-from dtstat.estimation.nonlinear.response_model import ResponseModel
-from dtstat.estimation.nonlinear.spline import fit_spline
+from dtstat.curves.response_model import ResponseModel
+from dtstat.curves.spline import fit_spline
+from dtstat.curves.stochastic_em import FAST, PAPER, fit_network
+from dtstat.curves.variational import fit_variational
 
 _EXTRAPOLATED = 30  # iterations of the paper's network from which its time is extrapolated
 

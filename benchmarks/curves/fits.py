@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 import dtstat as dt
-from dtstat.arrays import FloatArray
-from dtstat.estimation.factors.copula import FactorEstimate, fit_factors, latent_correlations
-from dtstat.estimation.factors.marginals import learn_marginals
-from dtstat.estimation.factors.rows import plausible_values
-from dtstat.estimation.nonlinear.likelihood import LogLikelihood, log_likelihood
-from dtstat.estimation.nonlinear.posterior import JointModel
-from dtstat.simulation import Simulation
+from dtstat.core.arrays import FloatArray
+from dtstat.curves.likelihood import LogLikelihood, log_likelihood
+from dtstat.curves.posterior import JointModel
+from dtstat.factors.copula import FactorEstimate, fit_factors, latent_correlations
+from dtstat.factors.scores import learn_marginals, plausible_values
+from dtstat.simulation.generate import Simulation
 
 
 @dataclass(frozen=True, eq=False)

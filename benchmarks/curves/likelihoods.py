@@ -9,8 +9,8 @@ import pandas as pd
 
 from benchmarks.curves.fits import of_design
 from benchmarks.harness import Report
-from dtstat.estimation.nonlinear.likelihood import log_likelihood
-from dtstat.estimation.nonlinear.spline import fit_spline
+from dtstat.curves.likelihood import log_likelihood
+from dtstat.curves.spline import fit_spline
 
 DRAWS = (100, 1000)
 SEEDS = range(5)

@@ -7,9 +7,9 @@ import pandas as pd
 
 import dtstat as dt
 from benchmarks.harness import Report
-from dtstat.arrays import FloatArray
-from dtstat.results.nonlinear import answer_reader
-from dtstat.simulation import Simulation
+from dtstat.core.arrays import FloatArray
+from dtstat.curves.result import answer_reader
+from dtstat.simulation.generate import Simulation
 from dtstat.simulation.maps import MAPS
 
 DESIGNS = ("v_structure", "chain", "double_mediation")

@@ -10,8 +10,8 @@ import pandas as pd
 
 import dtstat as dt
 from benchmarks.harness import Report
-from dtstat.arrays import FloatArray
-from dtstat.errors import silenced
+from dtstat.core.arrays import FloatArray
+from dtstat.core.errors import silenced
 
 ROWS = [(1500, 1.0), (300, 1.5)]  # rows, and s in exp(s (.8 z + .6 e))
 SETS = range(1, 6)

@@ -13,8 +13,8 @@ import math
 import pandas as pd
 
 from benchmarks.harness import ROOT
-from dtstat.report import Table
-from dtstat.studies import HighDimResult, highdim
+from dtstat.core.tables import Table
+from dtstat.studies.highdim import HighDimResult, highdim
 
 FOLDER = ROOT / "benchmarks" / "results" / "highdim"
 LEDGER = FOLDER / "study.jsonl"
@@ -28,7 +28,7 @@ SHOWN = {
 def main() -> None:
     """Complete the study if wanted; write its tables and its picture."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--reps", type=int, help="data sets a condition to complete the study to")
+    parser.add_argument("--reps", type=int, help="data sets per condition to complete the study to")
     parser.add_argument("--jobs", type=int, default=1)
     chosen = parser.parse_args()
     if chosen.reps:

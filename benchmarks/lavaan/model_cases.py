@@ -9,7 +9,7 @@ import pandas as pd
 
 import dtstat as dt
 from benchmarks.lavaan.cases import Case, ask_r
-from dtstat.errors import silenced
+from dtstat.core.errors import silenced
 
 HS = "visual =~ x1 + x2 + x3\ntextual =~ x4 + x5 + x6\nspeed =~ x7 + x8 + x9"
 TWO = "visual =~ x1 + x2 + x3\ntextual =~ x4 + x5 + x6"

@@ -13,8 +13,8 @@ import pandas as pd
 
 import dtstat as dt
 from benchmarks.harness import Report
-from dtstat.results.serialize import to_bytes
-from dtstat.studies import highdim
+from dtstat.core.saved import to_bytes
+from dtstat.studies.highdim import highdim
 
 RESAMPLES = 200
 

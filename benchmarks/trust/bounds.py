@@ -7,12 +7,12 @@ import pandas as pd
 
 import dtstat as dt
 from benchmarks.harness import Report
-from dtstat.arrays import FloatArray
+from dtstat.core.arrays import FloatArray
 from dtstat.dependence.kendall import kendall
-from dtstat.dependence.moment import pearson
-from dtstat.dependence.rank import spearman
-from dtstat.theory.bounds import Bound
-from dtstat.theory.expected import global_pairs, local_error, local_pairs
+from dtstat.dependence.pearson import pearson
+from dtstat.dependence.spearman import spearman
+from dtstat.trust.bounds import Bound
+from dtstat.trust.survey import global_pairs, local_error, local_pairs
 
 DRAWS = 2000
 ERRORS = (0.05, 0.5)  # n is chosen so that the guarantee is this; smaller n would say nothing

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 import dtstat as dt
 from benchmarks.harness import Report
-from dtstat.errors import DTWarning, silenced
+from dtstat.core.errors import DTWarning, silenced
 
 SETS, ROWS = 200, 500
 

@@ -7,8 +7,8 @@ import pandas as pd
 
 import dtstat as dt
 from benchmarks.harness import Report
-from dtstat.api.plan import planned_call
-from dtstat.results.trust.survey_simulation import events
+from dtstat.trust.plan import planned_call
+from dtstat.trust.recovery import recovery_events
 
 FRESH = 2000
 SURVEYS = (
@@ -31,7 +31,7 @@ def run(report: Report) -> None:
     for name, arguments in SURVEYS:
         for error in (0.05, 0.2):
             plan = dt.plan(**arguments, error=error, seed=1)
-            work = events(plan.design, planned_call(plan))
+            work = recovery_events(plan.design, planned_call(plan))
             for target, curve in plan.simulated.items():
                 assert curve.n is not None
                 fresh = [work[target](curve.n, np.random.default_rng([7, k])) for k in range(FRESH)]

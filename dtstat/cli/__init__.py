@@ -1,7 +1,6 @@
-"""The command line, one module a command or group of commands.
+"""The command line: ``app`` gathers the commands, ``options`` has what they share.
 
-``app`` gathers the commands and ends bad input with one sentence; ``options`` has what commands
-share on the way in, ``output`` what they share on the way out.
+Bad input ends with one sentence.
 """
 
 from dtstat.cli.app import app, main

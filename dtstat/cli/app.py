@@ -1,4 +1,4 @@
-"""The program ``dtstat``: its commands, and how it ends."""
+"""The program ``dtstat``: its commands, the three small ones among them, and how it ends."""
 
 from __future__ import annotations
 
@@ -6,21 +6,104 @@ import io
 import re
 import sys
 import warnings
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import dtstat
+from dtstat.cli import options
 from dtstat.cli.diagnose import diagnose
 from dtstat.cli.fit import fit
-from dtstat.cli.lists import datasets, measures
 from dtstat.cli.models import cfa
+from dtstat.cli.options import check_outputs, write_csv
 from dtstat.cli.path import path
 from dtstat.cli.plan import plan
 from dtstat.cli.report import report
-from dtstat.cli.simulate import simulate
 from dtstat.cli.study import study
-from dtstat.errors import DTError, DTWarning
-from dtstat.version import __version__
+from dtstat.core.about import __version__
+from dtstat.core.errors import DTError, DTWarning
+from dtstat.core.tables import Table
+
+
+def measures() -> None:
+    """List the measures of dependence: what each detects, costs, and when to use it.
+
+    Answers on rating scales: spearman, kendall or polychoric. Items that need not rise with the
+    factor: maximal, distance, hsic or xi.
+    """
+    table = dtstat.measures().reset_index()[
+        ["measure", "title", "detects", "handles_ordinal", "cost", "bound"]
+    ]
+    shown = table.replace({True: "yes", False: "no"}).rename(columns={"handles_ordinal": "ordinal"})
+    typer.echo(
+        Table.from_frame(
+            shown,
+            "Measures of dependence",
+            [
+                "cost: work for one pair of items, n rows.",
+                "bound: for which items an error bound is known (see: dtstat plan).",
+            ],
+        ).to_text()
+    )
+
+
+def datasets() -> None:
+    """List the data sets that come with dtstat; each name can be given as FILE."""
+    listed = dtstat.datasets().drop(columns="source")
+    typer.echo(Table.from_frame(listed, "Data sets").to_text())
+
+
+def simulate(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="csv file to write.")],
+    design: Annotated[
+        str,
+        typer.Option(
+            help="v_structure, chain, double_mediation, clusters (with --factors) or "
+            "high_dimensional."
+        ),
+    ] = "v_structure",
+    n: Annotated[int, typer.Option(help="Number of rows.")] = 5000,
+    maps: Annotated[
+        str, typer.Option(help="Item responses: paper, linear, non_monotone or one_in_five.")
+    ] = "paper",
+    snr: Annotated[float, typer.Option(help="Signal-to-noise ratio.")] = 4.0,
+    factors: Annotated[int | None, typer.Option(help="Number of factors of 'clusters'.")] = None,
+    items_per_factor: Annotated[int | None, typer.Option(help="Items of each factor.")] = None,
+    factor_correlation: Annotated[
+        float, typer.Option(help="Correlation of all pairs of factors.")
+    ] = 0.0,
+    violating: Annotated[
+        float, typer.Option(help="Share of factors without a unique child.")
+    ] = 0.0,
+    cross_loadings: Annotated[int, typer.Option(help="Items with a second factor.")] = 0,
+    levels: Annotated[
+        int | None, typer.Option(help="Cut answers to so many levels, as a rating scale.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same data.")] = 1,
+    force: options.Force = False,
+) -> None:
+    """Write data whose structure is known, to try the method on or to teach with.
+
+    Prints the true structure. Example: dtstat simulate survey.csv --design chain --levels 5
+    """
+    check_outputs({"OUT": out}, force)
+    simulation = dtstat.simulate(
+        design,
+        n,
+        maps=maps,
+        snr=snr,
+        n_factors=factors,
+        items_per_factor=items_per_factor,
+        factor_correlation=factor_correlation,
+        violating=violating,
+        cross_loadings=cross_loadings,
+        levels=levels,
+        seed=seed,
+    )
+    write_csv(simulation.data, out)
+    typer.echo(f"{simulation}\nwritten to {out}\n{simulation.structure}")
+
 
 app = typer.Typer(
     name="dtstat",
@@ -50,8 +133,8 @@ def main() -> None:
             sys.exit(2)
         finally:
             # Reading and fitting may both warn of the same answers.
-            told = (str(w.message) for w in caught if issubclass(w.category, DTWarning))
-            for message in dict.fromkeys(told):
+            messages = (str(w.message) for w in caught if issubclass(w.category, DTWarning))
+            for message in dict.fromkeys(messages):
                 typer.echo(f"dtstat: warning: {in_shell(message)}", err=True)
 
 

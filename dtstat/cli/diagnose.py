@@ -12,9 +12,10 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, plain, write_csv, write_json
-from dtstat.errors import InputError
-from dtstat.estimation.sem.syntax import measured_structure
+from dtstat.cli.options import check_outputs, finite_or_none, write_csv, write_json
+from dtstat.core.errors import InputError
+from dtstat.fit.request import FitRequest
+from dtstat.structure.syntax import measured_structure
 
 
 def diagnose(
@@ -29,13 +30,13 @@ def diagnose(
         ),
     ] = None,
     measure: options.MeasureName = None,
-    search: options.SearchName = "barcode",
-    criterion: options.CriterionName = "ebic",
-    min_children: options.MinChildren = 3,
+    search: options.SearchName = FitRequest.search,
+    criterion: options.CriterionName = FitRequest.criterion,
+    min_children: options.MinChildren = FitRequest.min_children,
     missing: options.MissingRows = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
-    resamples: options.Resamples = 200,
+    resamples: options.Resamples = options.RESAMPLES,
     stability: options.StabilityResamples = 0,
     sizes: Annotated[
         str | None,
@@ -68,7 +69,7 @@ def diagnose(
     outputs = {"--csv": csv, "--json": json_file, "--save": save}
     check_outputs(outputs, force, (file, model), {"--checkpoint": checkpoint})
     _check_stability(stability, matrix, model, sizes, checkpoint)
-    shares = [_number(part) for part in options.split_names(sizes) or []]
+    shares = options.parse_numbers("sizes", sizes)
     data = options.answers_or_matrix(
         file,
         matrix=matrix,
@@ -81,18 +82,19 @@ def diagnose(
     structure = None if model is None else measured_structure(options.model_text(model))
     fit = dtstat.fit(
         data,
-        measure="spearman" if measure is None else measure,
+        measure=FitRequest.measure if measure is None else measure,
         search=search,  # type: ignore[arg-type]
         criterion=criterion,
         min_children=min_children,
-        missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
+        missing=FitRequest.missing if missing is None else missing,  # type: ignore[arg-type]
         structure=structure,
         seed=seed,
     )
     bar = sys.stderr.isatty()
-    answers = None if matrix or not resamples else data
-    drawn = None if answers is None else resamples
-    result = dtstat.diagnose(fit, answers, drawn, seed, jobs, bar)
+    if matrix or not resamples:
+        result = dtstat.diagnose(fit)
+    else:
+        result = dtstat.diagnose(fit, data, resamples, seed, jobs, bar)
     stable = None
     if stability:
         stable = dtstat.stability(
@@ -123,15 +125,6 @@ def _check_stability(
         raise InputError("--stability must be 2 or more; 200 is usually enough.")
     if sizes is not None and not count:
         raise InputError("--sizes goes with --stability.")
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(
-            f"`sizes` must be shares separated by commas, as in '0.25,0.5'; got '{text}'.", "sizes"
-        ) from None
 
 
 def _write(
@@ -170,4 +163,4 @@ def _write(
 
 def _records(frame: pd.DataFrame) -> list[dict[str, object]]:
     rows = frame.to_dict(orient="records")
-    return [{str(key): plain(value) for key, value in row.items()} for row in rows]
+    return [{str(key): finite_or_none(value) for key, value in row.items()} for row in rows]

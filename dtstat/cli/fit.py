@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +12,11 @@ import pandas as pd
 import typer
 
 import dtstat
-from dtstat import checks
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, plain, write_csv, write_json, write_text
-from dtstat.errors import InputError
+from dtstat.cli.options import check_outputs, finite_or_none, write_csv, write_json, write_text
+from dtstat.core import checks
+from dtstat.core.errors import InputError
+from dtstat.fit.request import FitRequest
 
 
 def fit(
@@ -23,29 +24,29 @@ def fit(
     matrix: options.IsMatrix = False,
     n_obs: options.NObs = None,
     measure: options.MeasureName = None,
-    search: options.SearchName = "barcode",
-    thresholds: options.ThresholdsText = "exact",
+    search: options.SearchName = FitRequest.search,
+    thresholds: options.ThresholdsText = FitRequest.thresholds,
     estimator: Annotated[
         str,
         typer.Option(
             help="copula (any increasing item response), linear (straight lines), or with curves "
             "of the responses: spline, neural, variational (the last two need torch)."
         ),
-    ] = "copula",
+    ] = FitRequest.estimator,
     criterion: Annotated[
         str,
         typer.Option(
             help="What chooses the structure: ebic, bic or aic (fit against number of parameters), "
             "validation, validation_2se or cv (likelihood of people left out of the fit)."
         ),
-    ] = "ebic",
-    min_children: options.MinChildren = 3,
+    ] = FitRequest.criterion,
+    min_children: options.MinChildren = FitRequest.min_children,
     uncovered: Annotated[
         str,
         typer.Option(
             help="Items of no group: attach (to the factor they load on most), report or error."
         ),
-    ] = "attach",
+    ] = FitRequest.uncovered,
     refine: Annotated[
         bool, typer.Option("--refine", help="Add and drop single loadings where that pays.")
     ] = False,
@@ -56,10 +57,10 @@ def fit(
             help="estimated (the model is an approximation, which limits what many rows prove) or "
             "none (it is exactly true)."
         ),
-    ] = "estimated",
+    ] = FitRequest.misfit,
     finalists: Annotated[
-        int, typer.Option(help="With curves: structures that are fitted with them.")
-    ] = 3,
+        int | None, typer.Option(help="With curves: structures that are fitted with them.")
+    ] = FitRequest.finalists,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -116,8 +117,20 @@ def fit(
 
     Example: dtstat fit holzinger_swineford_26
     """
-    files = _Files(csv, candidates, scores, curves, json_file, lavaan, save)
-    files.check(matrix, estimator, preset, force, (file, checkpoint))
+    outputs = {
+        "--csv": csv,
+        "--candidates": candidates,
+        "--scores": scores,
+        "--curves": curves,
+        "--json": json_file,
+        "--lavaan": lavaan,
+        "--save": save,
+    }
+    check_outputs(outputs, force, (file,), {"--checkpoint": checkpoint})
+    if scores is not None and matrix:
+        raise InputError("--scores does not go with --matrix; people are scored by their answers.")
+    if curves is not None and preset is None:
+        _check_draws_curves(estimator)
     checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
     wanted = options.parse_thresholds(thresholds)
     data = options.answers_or_matrix(
@@ -129,9 +142,12 @@ def fit(
         columns=columns,
         missing_codes=missing_codes,
     )
+    held = FitRequest.measure if measure is None else measure
+    if isinstance(data, dtstat.DependenceMatrix):
+        held = data.measure
     result = dtstat.fit(
         data,
-        measure=_measure(data, measure),
+        measure=held,
         search=search,  # type: ignore[arg-type]
         thresholds=wanted,
         estimator=estimator,  # type: ignore[arg-type]
@@ -139,7 +155,7 @@ def fit(
         min_children=min_children,
         uncovered=uncovered,  # type: ignore[arg-type]
         refine=refine,
-        missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
+        missing=FitRequest.missing if missing is None else missing,  # type: ignore[arg-type]
         misfit=misfit,  # type: ignore[arg-type]
         finalists=finalists,
         preset=preset,  # type: ignore[arg-type]
@@ -160,81 +176,45 @@ def fit(
         "thresholds": wanted,
         "missing": None if matrix else result.call.missing,
     }
-    files.write(result, data, call)
+    _write(result, data, call, outputs)
 
 
-@dataclass(frozen=True)
-class _Files:
-    """Where to write what; None for nowhere."""
-
-    csv: Path | None
-    candidates: Path | None
-    scores: Path | None
-    curves: Path | None
-    json: Path | None
-    lavaan: Path | None
-    save: Path | None
-
-    def check(
-        self,
-        matrix: bool,
-        estimator: str,
-        preset: str | None,
-        force: bool,
-        others: tuple[str, Path | None],
-    ) -> None:
-        """Refuse, before any work is done, what cannot or must not be written.
-
-        ``others`` are FILE and the checkpoint.
-        """
-        read, checkpoint = others
-        outputs = {f"--{option}": file for option, file in asdict(self).items()}
-        check_outputs(outputs, force, (read,), {"--checkpoint": checkpoint})
-        if self.curves is not None and preset is None and estimator in ("copula", "linear"):
-            raise InputError(
-                f"--curves needs an estimator that draws curves; '{estimator}' does not. Use "
-                "--estimator spline."
-            )
-        if self.scores is not None and matrix:
-            raise InputError(
-                "--scores does not go with --matrix; people are scored by their answers."
-            )
-
-    def write(
-        self,
-        result: dtstat.DTFit,
-        data: pd.DataFrame | dtstat.DependenceMatrix,
-        call: Mapping[str, object],
-    ) -> None:
-        """Write what was asked for."""
-        if self.csv is not None:
-            write_csv(result.tidy(), self.csv)
-        if self.candidates is not None:
-            write_csv(result.candidates, self.candidates)
-        if self.scores is not None:
-            write_csv(result.factor_scores(data), self.scores)
-        if self.curves is not None:
-            write_csv(result.response_curves(), self.curves)
-        if self.json is not None:
-            write_json(self.json, call, _as_json(result))
-        if self.lavaan is not None:
-            write_text(self.lavaan, result.to_lavaan() + "\n")
-        if self.save is not None:
-            result.save(self.save, overwrite=True)
+def _check_draws_curves(estimator: str) -> None:
+    if estimator in ("copula", "linear"):
+        raise InputError(
+            f"--curves needs an estimator that draws curves; '{estimator}' does not. Use "
+            "--estimator spline."
+        )
 
 
-def _measure(data: pd.DataFrame | dtstat.DependenceMatrix, measure: str | None) -> str:
-    """Return the measure that is thresholded: a matrix holds its own."""
-    if isinstance(data, dtstat.DependenceMatrix):
-        return data.measure
-    return "spearman" if measure is None else measure
+def _write(
+    result: dtstat.DTFit,
+    data: pd.DataFrame | dtstat.DependenceMatrix,
+    call: Mapping[str, object],
+    outputs: Mapping[str, Path | None],
+) -> None:
+    """Write what was asked for."""
+    writers: dict[str, Callable[[Path], None]] = {
+        "--csv": lambda file: write_csv(result.tidy(), file),
+        "--candidates": lambda file: write_csv(result.candidates, file),
+        "--scores": lambda file: write_csv(result.factor_scores(data), file),
+        "--curves": lambda file: write_csv(result.response_curves(), file),
+        "--json": lambda file: write_json(file, call, _as_json(result)),
+        "--lavaan": lambda file: write_text(file, result.to_lavaan() + "\n"),
+        "--save": lambda file: result.save(file, overwrite=True),
+    }
+    for option, file in outputs.items():
+        if file is not None:
+            writers[option](file)
 
 
 def _as_json(result: dtstat.DTFit) -> dict[str, object]:
     return {
         "n_obs": result.n_obs,
         "n_effective": result.n_effective,
-        "fit_measures": {name: plain(value) for name, value in result.fit_measures.items()},
+        "fit_measures": {
+            name: finite_or_none(value) for name, value in result.fit_measures.items()
+        },
         "structure": result.structure.to_keys(),
         "attached": list(result.attached_items),
         "uncovered": list(result.structure.uncovered),

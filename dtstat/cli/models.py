@@ -1,4 +1,4 @@
-"""``dtstat cfa``: models that the user names."""
+"""``dtstat cfa``: a model that the user gives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, plain, write_csv, write_json
+from dtstat.cli.options import check_outputs, finite_or_none, write_csv, write_json
 
 
 def cfa(
@@ -91,7 +91,7 @@ def _as_json(fit: dtstat.CFAFit) -> dict[str, object]:
     parameters = fit.parameters.to_dict(orient="records")
     return {
         "n_obs": fit.n_obs,
-        "fit_measures": {name: plain(value) for name, value in fit.fit_measures.items()},
-        "parameters": [{str(k): plain(v) for k, v in row.items()} for row in parameters],
+        "fit_measures": {name: finite_or_none(value) for name, value in fit.fit_measures.items()},
+        "parameters": [{str(k): finite_or_none(v) for k, v in row.items()} for row in parameters],
         "warnings": list(fit.warnings),
     }

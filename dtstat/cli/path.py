@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 import typer
 
 import dtstat
-from dtstat import checks
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, write_csv, write_json
+from dtstat.cli.options import check_outputs, write_csv, write_json
+from dtstat.core import checks
+from dtstat.fit.request import FitRequest
 
 
 def path(
@@ -20,8 +21,8 @@ def path(
     matrix: options.IsMatrix = False,
     n_obs: options.NObs = None,
     measure: options.MeasureName = None,
-    thresholds: options.ThresholdsText = "exact",
-    min_children: options.MinChildren = 3,
+    thresholds: options.ThresholdsText = FitRequest.thresholds,
+    min_children: options.MinChildren = FitRequest.min_children,
     missing: options.MissingRows = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
@@ -66,9 +67,11 @@ def path(
     """
     check_outputs({"--csv": csv, "--json": json_file}, force, (file,))
     wanted = options.parse_thresholds(thresholds)
+    whole_file = not matrix and columns is None and missing_codes is None
+    by_columns = whole_file and Path(file).suffix in (".parquet", ".npy")
     result = dtstat.solution_path(
         file
-        if floor is not None and not matrix and _read_by_columns(file, columns, missing_codes)
+        if floor is not None and by_columns
         else options.answers_or_matrix(
             file,
             matrix=matrix,
@@ -78,13 +81,13 @@ def path(
             columns=columns,
             missing_codes=missing_codes,
         ),
-        measure="spearman" if measure is None else measure,
+        measure=FitRequest.measure if measure is None else measure,
         thresholds=wanted,
         min_children=min_children,
-        missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
+        missing=FitRequest.missing if missing is None else missing,  # type: ignore[arg-type]
         n_jobs=jobs,
         progress=sys.stderr.isatty(),
-        floor=_floor(floor),
+        floor=_parse_floor(floor),
     )
     if at is not None:
         typer.echo(repr(result.at(at)))
@@ -94,6 +97,10 @@ def path(
     if csv is not None:
         write_csv(result.to_frame(), csv)
     if json_file is not None:
+        found = [
+            {"intervals": one.intervals, "factors": one.structure.to_keys()}
+            for one in result.candidates
+        ]
         call = {
             "command": "path",
             "file": file,
@@ -103,18 +110,14 @@ def path(
             "thresholds": wanted,
             "min_children": min_children,
             "floor": getattr(result.dependence, "floor", None),
-            "missing": missing or (None if matrix else "pairwise"),
+            "missing": missing or (None if matrix else FitRequest.missing),
             "columns": options.split_names(columns),
             "missing_codes": options.split_names(missing_codes),
         }
-        write_json(json_file, call, {"candidates": _as_json(result)})
+        write_json(json_file, call, {"candidates": found})
 
 
-def _read_by_columns(file: str, columns: str | None, missing_codes: str | None) -> bool:
-    return Path(file).suffix in (".parquet", ".npy") and columns is None and missing_codes is None
-
-
-def _floor(text: str | None) -> float | Literal["chance"] | None:
+def _parse_floor(text: str | None) -> float | Literal["chance"] | None:
     if text is None or text == "chance":
         return text  # type: ignore[return-value]
     try:
@@ -136,10 +139,3 @@ def _print_structures(result: dtstat.SolutionPath, count: int, by: str) -> None:
     for candidate in sorted(best, key=lambda c: c.tau_low):
         low, high = candidate.tau_low, candidate.tau_high
         typer.echo(f"\nThresholds {low:.3f} to {high:.3f}\n{candidate.structure}")
-
-
-def _as_json(result: dtstat.SolutionPath) -> list[dict[str, object]]:
-    return [
-        {"intervals": candidate.intervals, "factors": candidate.structure.to_keys()}
-        for candidate in result.candidates
-    ]

@@ -10,9 +10,10 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, write_csv
-from dtstat.errors import InputError
-from dtstat.report import Table
+from dtstat.cli.options import check_outputs, write_csv
+from dtstat.core.errors import InputError
+from dtstat.core.tables import Table
+from dtstat.fit.request import FitRequest
 
 
 def plan(
@@ -46,7 +47,7 @@ def plan(
     ] = None,
     measure: Annotated[
         str, typer.Option(help="Measure of dependence (see: dtstat measures).")
-    ] = "spearman",
+    ] = FitRequest.measure,
     error: Annotated[float, typer.Option(help="Probability of error that is accepted.")] = 0.05,
     paper: Annotated[
         bool, typer.Option("--paper", help="Bounds in the paper's form, not the sharp one.")
@@ -87,10 +88,14 @@ def plan(
         return
     if factor_size is not None:
         raise InputError("--factor-size goes with --margin; factors have their local form anyway.")
+    sizes = options.parse_numbers("items-per-factor", items_per_factor)
+    for size in sizes:
+        if not size.is_integer():
+            raise InputError(f"--items-per-factor must be whole numbers; got {size:g}.")
     result = dtstat.plan(
         n_factors=factors,
-        items_per_factor=[_whole(n) for n in _numbers("items-per-factor", items_per_factor)],
-        loading=_numbers("loading", loading),
+        items_per_factor=[int(size) for size in sizes],
+        loading=options.parse_numbers("loading", loading),
         factor_correlation=factor_correlation,
         levels=levels,
         measure=measure,
@@ -134,16 +139,3 @@ def _by_margin(
     typer.echo(Table.from_frame(shown.rename(columns={"holds_for": "for"}), title, notes).to_text())
     if csv is not None:
         write_csv(frame, csv)
-
-
-def _whole(number: float) -> int:
-    if not number.is_integer():
-        raise InputError(f"--items-per-factor must be whole numbers; got {number:g}.")
-    return int(number)
-
-
-def _numbers(name: str, text: str) -> list[float]:
-    try:
-        return [float(part) for part in options.split_names(text) or []]
-    except ValueError:
-        raise InputError(f"--{name} must be a number, or numbers separated by commas.") from None

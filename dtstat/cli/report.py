@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs
-from dtstat.errors import InputError
+from dtstat.cli.options import check_outputs
+from dtstat.core.errors import InputError
+from dtstat.fit.request import FitRequest
 
 _SAVED = ".dtstat"
 # What a result that was saved has settled.
@@ -47,21 +47,21 @@ def report(
         typer.Option("--output", "-o", help="Page to write.", show_default="FILE_report.html"),
     ] = None,
     title: Annotated[
-        str | None, typer.Option(help="Head line.", show_default="what was found")
+        str | None, typer.Option(help="Heading.", show_default="what was found")
     ] = None,
     matrix: options.IsMatrix = False,
     n_obs: options.NObs = None,
     measure: options.MeasureName = None,
-    search: options.SearchName = "barcode",
+    search: options.SearchName = FitRequest.search,
     estimator: Annotated[
         str, typer.Option(help="copula, linear, or spline for curves with bands; see fit.")
-    ] = "copula",
-    criterion: options.CriterionName = "ebic",
-    min_children: options.MinChildren = 3,
+    ] = FitRequest.estimator,
+    criterion: options.CriterionName = FitRequest.criterion,
+    min_children: options.MinChildren = FitRequest.min_children,
     missing: options.MissingRows = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
-    resamples: options.Resamples = 200,
+    resamples: options.Resamples = options.RESAMPLES,
     stability: options.StabilityResamples = 0,
     seed: Annotated[
         int | None,
@@ -81,8 +81,9 @@ def report(
     """
     page = output or Path(f"{Path(file).stem}_report.html")
     check_outputs({"--output": page}, force, (file,))
+    bar = sys.stderr.isatty()
     if Path(file).suffix == _SAVED:
-        fit, diagnosis = _saved(file, context)
+        fit, diagnosis = _load_saved(file, context)
         stable = None
     else:
         if matrix and stability:
@@ -98,22 +99,26 @@ def report(
         )
         fit = dtstat.fit(
             data,
-            measure="spearman" if measure is None else measure,
+            measure=FitRequest.measure if measure is None else measure,
             search=search,  # type: ignore[arg-type]
             estimator=estimator,  # type: ignore[arg-type]
             criterion=criterion,
             min_children=min_children,
-            missing="pairwise" if missing is None else missing,  # type: ignore[arg-type]
+            missing=FitRequest.missing if missing is None else missing,  # type: ignore[arg-type]
             seed=seed,
-            progress=sys.stderr.isatty(),
+            progress=bar,
         )
-        diagnosis = _diagnosis(fit, data, resamples, seed, jobs)
-        stable = _stability(fit, data, stability, seed, jobs)
+        diagnosis = None
+        if fit.n_factors and resamples and not matrix:
+            diagnosis = dtstat.diagnose(fit, data, resamples, seed, jobs, bar)
+        stable = None
+        if stability:
+            stable = dtstat.stability(data, stability, fit, seed=seed, n_jobs=jobs, progress=bar)
     fit.report(page, diagnosis, stable, title, overwrite=True)
     typer.echo(f"{fit.explanation}\nWrote {page}; open it in a browser.")
 
 
-def _saved(file: str, context: typer.Context) -> tuple[dtstat.DTFit, dtstat.Diagnosis | None]:
+def _load_saved(file: str, context: typer.Context) -> tuple[dtstat.DTFit, dtstat.Diagnosis | None]:
     for name in _OF_ANSWERS:
         source = context.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
@@ -125,28 +130,3 @@ def _saved(file: str, context: typer.Context) -> tuple[dtstat.DTFit, dtstat.Diag
     if isinstance(result, dtstat.DTFit):
         return result, None
     raise InputError(f"'{file}' holds a {type(result).__name__}; a page is made of a fit.")
-
-
-def _diagnosis(
-    fit: dtstat.DTFit,
-    data: pd.DataFrame | dtstat.DependenceMatrix,
-    resamples: int,
-    seed: int | None,
-    jobs: int | None,
-) -> dtstat.Diagnosis | None:
-    if not fit.n_factors or not resamples or not isinstance(data, pd.DataFrame):
-        return None
-    return dtstat.diagnose(fit, data, resamples, seed, jobs, sys.stderr.isatty())
-
-
-def _stability(
-    fit: dtstat.DTFit,
-    data: pd.DataFrame | dtstat.DependenceMatrix,
-    resamples: int,
-    seed: int | None,
-    jobs: int | None,
-) -> dtstat.Stability | None:
-    if not resamples or not isinstance(data, pd.DataFrame):
-        return None
-    bar = sys.stderr.isatty()
-    return dtstat.stability(data, resamples, fit, seed=seed, n_jobs=jobs, progress=bar)

@@ -10,15 +10,15 @@ from typing import Annotated, Protocol
 import pandas as pd
 import typer
 
-from dtstat import checks, studies
+from dtstat import studies
 from dtstat.cli import options
-from dtstat.cli.output import check_outputs, write_text
-from dtstat.errors import InputError
-from dtstat.report import Summary, Table
-from dtstat.report.plots.canvas import pyplot
+from dtstat.cli.options import check_outputs, write_text
+from dtstat.core import checks
+from dtstat.core.canvas import pyplot
+from dtstat.core.tables import Summary
 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same data sets.")]
-Jobs = Annotated[int | None, typer.Option(help="Data sets done side by side; -1 for all cores.")]
+Jobs = Annotated[int | None, typer.Option(help="Data sets done in parallel; -1 for all cores.")]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -164,12 +164,14 @@ def highdim(
     """
     check_outputs({"--table": table, "--figure": figure}, force, resumed={"--out": out})
     write = _writer(table)
-    _check_figure(figure)
+    if figure is not None:
+        _check_ending("figure", figure, PICTURES)
+        pyplot()  # or say, before any work is done, how to get it
     result = studies.highdim(
         reps,
-        sizes=_numbers("sizes", sizes),
-        phis=_numbers("phis", phis),
-        shares=_numbers("shares", shares),
+        sizes=options.parse_numbers("sizes", sizes),
+        phis=options.parse_numbers("phis", phis),
+        shares=options.parse_numbers("shares", shares),
         readings=options.split_names(readings) or (),
         searches=options.split_names(searches) or (),
         seed=seed,
@@ -181,16 +183,6 @@ def highdim(
     write(result)
     if figure is not None:
         result.plot(figure)
-
-
-def _numbers(name: str, text: str) -> list[float]:
-    """Read numbers separated by commas."""
-    try:
-        return [float(part) for part in options.split_names(text) or ()]
-    except ValueError:
-        raise InputError(
-            f"`{name}` must be numbers separated by commas; got '{text}'.", name
-        ) from None
 
 
 class _Result(Protocol):
@@ -207,36 +199,27 @@ def _writer(table: Path | None) -> Callable[[_Result], object]:
     """Find, before any work is done, how to write the kind of file that is wanted."""
     if table is None:
         return lambda result: None
-    _check_kind("table", table, tuple(_KINDS))
-    text = _KINDS[table.suffix.lower()]
+    _check_ending("table", table, tuple(_FORMATS))
+    text = _FORMATS[table.suffix.lower()]
     return lambda result: write_text(table, text(result).rstrip("\n") + "\n")
 
 
-def _check_figure(figure: Path | None) -> None:
-    """Refuse, before any work is done, a picture that cannot be drawn."""
-    if figure is not None:
-        _check_kind("figure", figure, PICTURES)
-        pyplot()
-
-
-def _check_kind(name: str, file: Path, known: tuple[str, ...]) -> None:
+def _check_ending(name: str, file: Path, known: tuple[str, ...]) -> None:
     if file.suffix.lower() not in known:
         wanted = f"a file whose name ends in {', '.join(known)}"
         raise checks.unknown(name, wanted, str(file), known)
 
 
 def _markdown(summary: Summary) -> str:
-    head = "\n".join(f"{line}  " for line in summary.head)  # two blanks keep the line breaks
-    return "\n\n".join([head, *map(_markdown_table, summary.tables)])
+    parts = ["\n".join(f"{line}  " for line in summary.head)]  # two blanks keep the line breaks
+    for table in summary.tables:
+        rules = ["---:" if side == "r" else "---" for side in table.alignment]
+        lines = (f"| {' | '.join(cells)} |" for cells in (table.headers, rules, *table.rows))
+        parts.append("\n".join([f"**{table.title}**", "", *lines, "", *table.notes]))
+    return "\n\n".join(parts)
 
 
-def _markdown_table(table: Table) -> str:
-    rules = ["---:" if side == "r" else "---" for side in table.alignment]
-    lines = (f"| {' | '.join(cells)} |" for cells in (table.headers, rules, *table.rows))
-    return "\n".join([f"**{table.title}**", "", *lines, "", *table.notes])
-
-
-_KINDS: dict[str, Callable[[_Result], str]] = {
+_FORMATS: dict[str, Callable[[_Result], str]] = {
     ".csv": lambda result: result.table().to_csv(index=False),
     ".md": lambda result: _markdown(result.summary()),
     ".txt": lambda result: result.summary().to_text(),

@@ -8,40 +8,34 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dtstat.errors import InputError, shortened, shown
+from dtstat.core.errors import InputError, shorten_middle, shown
 
 MAX_LISTED = 5
 LONGEST_NAME = 100  # characters of a name that a message prints
 
 
-def listed(names: Sequence[str]) -> str:
+def quote_names(names: Sequence[str]) -> str:
     """Quote up to five names and count the rest.
 
     Examples
     --------
-    >>> listed(["a", "b"])
+    >>> quote_names(["a", "b"])
     "'a', 'b'"
-    >>> listed(list("abcdefg"))
+    >>> quote_names(list("abcdefg"))
     "'a', 'b', 'c', 'd', 'e' and 2 more"
     """
-    text = ", ".join(f"'{shortened(name, LONGEST_NAME)}'" for name in names[:MAX_LISTED])
+    text = ", ".join(f"'{shorten_middle(name, LONGEST_NAME)}'" for name in names[:MAX_LISTED])
     rest = len(names) - MAX_LISTED
     return f"{text} and {rest} more" if rest > 0 else text
 
 
 def items_phrase(names: Sequence[str]) -> str:
     """Write "item 'a'" or "items 'a', 'b'", as grammar asks."""
-    return f"{'item' if len(names) == 1 else 'items'} {listed(names)}"
+    return f"{'item' if len(names) == 1 else 'items'} {quote_names(names)}"
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse item names that are empty or occur twice.
-
-    Raises
-    ------
-    InputError
-        With the positions of empty names, or the names that occur more than once.
-    """
+    """Refuse item names that are empty, cannot be written, or occur twice."""
     empty = [str(k) for k, name in enumerate(names, start=1) if not name.strip()]
     if empty:
         raise InputError(
@@ -53,7 +47,7 @@ def check_names(names: Sequence[str]) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise InputError(
-            f"column names must be unique; got {listed(repeated)} more than once. "
+            f"column names must be unique; got {quote_names(repeated)} more than once. "
             "Rename the columns (names are compared as text, so 1 and '1' are the same).",
             argument="data",
         )
@@ -66,8 +60,9 @@ def check_writable_names(names: Sequence[str], argument: str) -> None:
             name.encode()
         except UnicodeEncodeError:
             raise InputError(
-                f"names must be text that can be written; got {shown(name)}, which has half a "
-                "character. Read the file again with its right encoding, or rename the column.",
+                f"names must be text that can be written; got {shown(name)}, which contains an "
+                "invalid Unicode surrogate. Read the file again with its right encoding, or "
+                "rename the column.",
                 argument=argument,
             ) from None
 

@@ -1,16 +1,17 @@
 """Data sets that come with dtstat, for examples and for comparison with published results.
 
-Where each comes from is told in ``files/README.md`` and, briefly, in :func:`datasets`.
+Where each comes from is told in ``data/README.md`` at the top of the repository and, briefly, in
+:func:`datasets`; ``data/codebooks`` says what each item means.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 
 import pandas as pd
 
-from dtstat import checks
+from dtstat.core import checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,13 @@ DATASETS: dict[str, DatasetInfo] = {
 }
 
 
+def data_folder() -> Path:
+    """Return the folder of the data sets: within an installed package, or of the checkout."""
+    installed = Path(__file__).with_name("files")
+    complete = (installed / "README.md").is_file()
+    return installed if complete else Path(__file__).parents[2] / "data"
+
+
 def load_dataset(name: str) -> pd.DataFrame:
     """Load a data set that comes with dtstat.
 
@@ -90,9 +98,7 @@ def load_dataset(name: str) -> pd.DataFrame:
     """
     if not isinstance(name, str) or name not in DATASETS:
         raise checks.unknown("name", "a data set of dtstat", name, DATASETS)
-    file = resources.files("dtstat.data").joinpath("files", f"{name}.csv")
-    with file.open("rb") as stream:
-        return pd.read_csv(stream)
+    return pd.read_csv(data_folder() / f"{name}.csv")
 
 
 def datasets() -> pd.DataFrame:

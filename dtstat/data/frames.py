@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dtstat.data.raw import require
+from dtstat.core.errors import DTError, InputError, foreign_warnings
+from dtstat.data.formats import require
 from dtstat.data.readers import read_answers
-from dtstat.errors import DTError, InputError, foreign_warnings
 
 _ARROW = "__arrow_c_stream__"
 _INTERCHANGE = "__dataframe__"
@@ -26,10 +26,7 @@ _INTERCHANGE = "__dataframe__"
 def as_frame(data: Any) -> pd.DataFrame:
     """Return a table as a DataFrame; columns of an array are named x1, x2, ...
 
-    Raises
-    ------
-    InputError
-        When the data are no table, or a table that its own library cannot hand over.
+    Data that are no table, or a table that its own library cannot hand over, are refused.
     """
     if isinstance(data, pd.DataFrame):
         return data

@@ -1,4 +1,4 @@
-"""The one form in which dtstat keeps survey answers, and the way into it."""
+"""The one form in which dtstat keeps survey answers, the way into it, and rows to be scored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dtstat import checks
+from dtstat.core import checks
+from dtstat.core.arrays import FloatArray
+from dtstat.core.checkpoints import digest
+from dtstat.core.errors import DataWarning, InputError, nearest, warn
+from dtstat.core.parallel import one_thread
 from dtstat.data.checks import (
     check_finite,
     check_names,
@@ -20,8 +24,7 @@ from dtstat.data.checks import (
     items_phrase,
 )
 from dtstat.data.columns import check_whole, column_numbers
-from dtstat.data.combinations import find_combinations, warn_of_combinations
-from dtstat.data.frames import as_frame
+from dtstat.data.frames import as_frame, has_names
 from dtstat.data.kinds import (
     ItemKind,
     Kinds,
@@ -31,10 +34,12 @@ from dtstat.data.kinds import (
     observed_levels,
     resolve_kinds,
 )
-from dtstat.data.screening import suspected_codes, warn_of_codes
-from dtstat.errors import DataWarning, InputError, nearest, warn
-from dtstat.execution.saved import digest
-from dtstat.execution.threads import one_thread
+from dtstat.data.screening import (
+    find_combinations,
+    suspected_codes,
+    warn_of_codes,
+    warn_of_combinations,
+)
 
 # Fewer rows than this count up by chance often enough to make the warning a nuisance.
 MIN_ROWS_OF_COUNTER = 10
@@ -59,7 +64,7 @@ class ItemData:
         Sorted distinct answers of each binary or ordinal item, None for a continuous one.
     """
 
-    values: NDArray[np.float64]
+    values: FloatArray
     names: tuple[str, ...]
     kinds: tuple[ItemKind, ...]
     levels: tuple[Levels | None, ...]
@@ -94,7 +99,13 @@ class ItemData:
         """
         wanted = checks.texts("names", names, "Name items of the data.")
         check_names(wanted)
-        places = [self._place(name) for name in wanted]
+        for name in wanted:
+            if name not in self.names:
+                raise InputError(
+                    f"`names` must be items of the data; got '{name}'. {nearest(name, self.names)}",
+                    argument="names",
+                )
+        places = [self.names.index(name) for name in wanted]
         return ItemData(
             self.values[:, places],
             tuple(wanted),
@@ -125,14 +136,6 @@ class ItemData:
         """Name the answers by what they are: names, kinds and values."""
         return digest([*self.names, *self.kinds, self.values])
 
-    def _place(self, name: str) -> int:
-        if name not in self.names:
-            raise InputError(
-                f"`names` must be items of the data; got '{name}'. {nearest(name, self.names)}",
-                argument="names",
-            )
-        return self.names.index(name)
-
     def __repr__(self) -> str:
         count = {kind: self.kinds.count(kind) for kind in dict.fromkeys(self.kinds)}
         kinds = ", ".join(f"{number} {kind}" for kind, number in count.items())
@@ -148,7 +151,7 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     data : DataFrame, 2-d array, nested list, path or ItemData
         One row per person, one column per item; a DataFrame of pandas, or of any library that
         hands its tables over by the Arrow or the DataFrame protocol, as polars does. Array
-        columns are named x1, x2, ...; a path is read with :func:`dtstat.data.read_survey`; an
+        columns are named x1, x2, ...; a path is read with :func:`dtstat.read_survey`; an
         ItemData is not checked again. Text columns are accepted when every answer is a number,
         ordered categoricals become level codes.
     kinds : {"binary", "ordinal", "continuous"} or dict, optional
@@ -174,7 +177,7 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
         When a column merely counts the rows; when an answer looks like a code for a missing one,
         such as -9, 99, or 9 on a scale of 1 to 5 (:mod:`dtstat.data.screening` has the rule); when
         an item is the sum, the mean or another exact linear combination of others
-        (:mod:`dtstat.data.combinations`).
+        (:mod:`dtstat.data.screening`).
 
     Notes
     -----
@@ -212,19 +215,87 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
 def check_usable(items: ItemData) -> None:
     """Refuse items that nothing can be computed from.
 
+    These have no answers or one distinct answer only, or there are fewer than two rows or items.
     Call it again whenever rows have been dropped, for instance by listwise deletion.
-
-    Raises
-    ------
-    InputError
-        When there are fewer than two rows or items, or an item has no answers or only one
-        distinct answer.
     """
     check_shape(items.n_rows, items.n_items)
     check_variation(items.values, items.names)
 
 
-def _without_r_missing(values: NDArray[np.float64], names: tuple[str, ...]) -> NDArray[np.float64]:
+def items(data: Any, kinds: Any = None) -> ItemData:
+    """Check survey answers, and say what kind each item is.
+
+    Every function that takes ``data`` does this by itself. Call it to see what was detected, or
+    to say otherwise before a measure that depends on it (polychoric, tetrachoric, mixed).
+
+    Parameters
+    ----------
+    data
+        DataFrame, 2-d array, or path of a file; people in rows, items in columns.
+    kinds
+        "binary", "ordinal" or "continuous" for all items, or a dict for some. The others are
+        detected: two distinct values are binary; an ordered categorical, or at most ten whole
+        numbers, is ordinal; anything else is continuous.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> dt.items(dt.load_dataset("political_democracy"), kinds={"y1": "ordinal"})
+    <ItemData: 75 rows, 11 items (1 ordinal, 10 continuous), 0 missing>
+    """
+    return as_items(data, kinds)
+
+
+def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArray]:
+    """Index and (n, p) answers of the named items, coded as when a model is fitted.
+
+    The data have the items by name, among others, or are an array of just these.
+    """
+    frame = data.to_frame() if isinstance(data, ItemData) else as_frame(data)
+    if not has_names(data):
+        if frame.shape[1] != len(names):
+            raise InputError(
+                f"An array to score must have {len(names)} columns, one per item in the order "
+                f"fitted; got shape {frame.shape}.",
+                "data",
+            )
+        return frame.index, _answers(frame, range(len(names)), names)
+    known = [str(column) for column in frame.columns]
+    absent = [name for name in names if name not in known]
+    if len(absent) > 1:
+        raise InputError(
+            f"The data lack the item '{absent[0]}' and {len(absent) - 1} more. Give the items that "
+            "were fitted, by name.",
+            "data",
+        )
+    if absent:
+        raise InputError(
+            f"The data must have all items of the model; '{absent[0]}' is not there. "
+            + nearest(absent[0], known),
+            "data",
+        )
+    return frame.index, _answers(frame, [known.index(name) for name in names], names)
+
+
+def with_scores(data: Any, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
+    frame = data.to_frame() if isinstance(data, ItemData) else as_frame(data)
+    return frame.assign(**{f".fs_{name}": scores[name].to_numpy() for name in scores})
+
+
+def _numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> tuple[FloatArray, Sequence[bool]]:
+    """Values of a table, and which columns said that theirs are ordered levels."""
+    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes):
+        for name, kind, (_, column) in zip(names, frame.dtypes, frame.items(), strict=True):
+            if kind.kind in "iu" and kind.itemsize == 8:
+                check_whole(column, name)
+        return frame.to_numpy(dtype=np.float64), [False] * len(names)
+    columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
+    values = np.column_stack([column.values for column in columns])
+    return values, [column.ordered for column in columns]
+
+
+def _without_r_missing(values: FloatArray, names: tuple[str, ...]) -> FloatArray:
     """Take −2147483648 for missing: R's NA of whole numbers, as older bridges hand it over."""
     missing = values == R_MISSING_INTEGER
     if not missing.any():
@@ -239,22 +310,8 @@ def _without_r_missing(values: NDArray[np.float64], names: tuple[str, ...]) -> N
     return np.where(missing, np.nan, values)
 
 
-def _numbers(
-    frame: pd.DataFrame, names: tuple[str, ...]
-) -> tuple[NDArray[np.float64], Sequence[bool]]:
-    """Values of a table, and which columns said that theirs are ordered levels."""
-    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes):
-        for name, kind, (_, column) in zip(names, frame.dtypes, frame.items(), strict=True):
-            if kind.kind in "iu" and kind.itemsize == 8:
-                check_whole(column, name)
-        return frame.to_numpy(dtype=np.float64), [False] * len(names)
-    columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
-    values = np.column_stack([column.values for column in columns])
-    return values, [column.ordered for column in columns]
-
-
 def _with_levels(
-    values: NDArray[np.float64], names: tuple[str, ...], kinds: tuple[ItemKind, ...]
+    values: FloatArray, names: tuple[str, ...], kinds: tuple[ItemKind, ...]
 ) -> ItemData:
     levels = tuple(
         None if kind == "continuous" else observed_levels(values[:, k])
@@ -287,3 +344,11 @@ def _warn_of_counters(items: ItemData) -> None:
             DataWarning,
             stacklevel=3,
         )
+
+
+def _answers(frame: pd.DataFrame, places: Iterable[int], names: tuple[str, ...]) -> FloatArray:
+    named = zip(places, names, strict=True)
+    columns = [column_numbers(frame.iloc[:, place], name).values for place, name in named]
+    values = np.column_stack(columns)
+    check_finite(values, names)
+    return values

@@ -18,8 +18,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dtstat import checks
-from dtstat.errors import InputError, nearest
+from dtstat.core import checks
+from dtstat.core.errors import InputError, nearest
 
 ItemKind = Literal["binary", "ordinal", "continuous"]
 Kinds = ItemKind | Mapping[str, ItemKind] | None
@@ -82,7 +82,12 @@ def resolve_kinds(
         )
     # Column names that are numbers have become text, so the keys must too.
     given = {str(name): _known_kind(kind) for name, kind in kinds.items()}
-    _check_known_items(given, names)
+    for name in given:
+        if name not in names:
+            raise InputError(
+                f"`kinds` must name items of the data; got '{name}'. {nearest(name, names)}",
+                argument="kinds",
+            )
     return tuple(given.get(name, kind) for name, kind in zip(names, detected, strict=True))
 
 
@@ -94,15 +99,6 @@ def check_kind_fits(name: str, kind: ItemKind, levels: Levels) -> None:
             "Call it 'ordinal' or 'continuous' in `kinds`.",
             argument="kinds",
         )
-
-
-def _check_known_items(kinds: Mapping[str, ItemKind], names: Sequence[str]) -> None:
-    for name in kinds:
-        if name not in names:
-            raise InputError(
-                f"`kinds` must name items of the data; got '{name}'. {nearest(name, names)}",
-                argument="kinds",
-            )
 
 
 def _known_kind(kind: str) -> ItemKind:

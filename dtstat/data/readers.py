@@ -1,4 +1,4 @@
-"""Reading surveys from files."""
+"""Surveys from files: the format by the ending, then columns chosen and missing codes blanked."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from dtstat import checks
-from dtstat.data import limits
+from dtstat.core import checks
+from dtstat.core.errors import DTError, InputError, foreign_warnings, nearest, shown
+from dtstat.core.files import check_unpacked
 from dtstat.data.checks import check_names
-from dtstat.data.cleaning import (
-    CodeSet,
-    MissingCodes,
-    choose_columns,
-    clean_column,
-    resolve_codes,
+from dtstat.data.columns import CodeSet, MissingCodes, choose_columns, clean_column, resolve_codes
+from dtstat.data.formats import (
+    RawTable,
+    ValueLabels,
+    named_table,
+    read_delimited,
+    read_spss,
+    read_stata,
+    require,
+    warn_of_missing_codes,
 )
-from dtstat.data.delimited import read_delimited
-from dtstat.data.labelled import read_spss, read_stata, warn_of_missing_codes
-from dtstat.data.raw import RawTable, ValueLabels, named_table, require
 from dtstat.data.screening import suspected_codes, warn_of_codes
-from dtstat.errors import DTError, InputError, foreign_warnings, nearest, shown
 
 
 def read_survey(
@@ -72,7 +73,7 @@ def read_survey(
     Warns
     -----
     DataWarning
-        When a labelled code looks like a missing answer and is not declared as one, or when an
+        When a labeled code looks like a missing answer and is not declared as one, or when an
         answer without a label looks like a code for a missing one: -9, 99, or 9 on a scale of 1 to
         5 (:mod:`dtstat.data.screening` has the rule).
 
@@ -103,7 +104,8 @@ def read_answers(
     """Read a survey, as :func:`read_survey`, without looking for codes that have no label."""
     file = _check_path(path)
     raw = _read_raw(file)
-    _check_has_rows(raw.frame, file)
+    if not raw.frame.size:
+        raise _no_rows(file, raw.frame.shape[1])
     names = list(raw.frame.columns)
     codes = resolve_codes(missing_codes, names)
     chosen = choose_columns(names, columns)
@@ -117,7 +119,7 @@ def read_answers(
         }
     )
     if raw.value_labels is not None:
-        labels = _labels_left(raw.value_labels, chosen, codes)
+        labels = _keep_labels(raw.value_labels, chosen, codes)
         warn_of_missing_codes(frame, labels)
         frame.attrs["value_labels"] = labels
         frame.attrs["item_texts"] = {k: raw.item_texts[k] for k in chosen if k in raw.item_texts}
@@ -134,9 +136,7 @@ class _Format(NamedTuple):
 def _read_excel(path: Path) -> RawTable:
     require("openpyxl", "Reading .xlsx files")
     with zipfile.ZipFile(path) as archive:
-        limits.check_unpacked(
-            path.stat().st_size, sum(member.file_size for member in archive.infolist())
-        )
+        check_unpacked(path.stat().st_size, sum(member.file_size for member in archive.infolist()))
     # openpyxl warns of styles and drop-down lists it does not keep; answers are unaffected.
     with foreign_warnings("ignore"):
         # Without a header pandas does not rename columns that occur twice.
@@ -234,7 +234,7 @@ def _check_name(file: Path) -> None:
     try:
         file.stat()
     except FileNotFoundError:
-        return  # told later, with a suggestion
+        return  # refused later, with a suggestion
     except (OSError, ValueError) as error:  # too long, a null byte, no permission, no text
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(
@@ -248,14 +248,9 @@ def _not_found(file: Path) -> InputError:
     if not file.parent.is_dir():
         advice = "There is no such folder either."
     else:
-        neighbours = [p.name for p in file.parent.iterdir() if _ending(p) in FORMATS]
-        advice = nearest(file.name, neighbours) if neighbours else "Check name and folder."
+        neighbors = [p.name for p in file.parent.iterdir() if _ending(p) in FORMATS]
+        advice = nearest(file.name, neighbors) if neighbors else "Check name and folder."
     return InputError(f"`path` must be a file that exists; got '{file}'. {advice}", argument="path")
-
-
-def _check_has_rows(frame: pd.DataFrame, path: Path) -> None:
-    if frame.shape[0] == 0 or frame.shape[1] == 0:
-        raise _no_rows(path, frame.shape[1])
 
 
 def _no_rows(path: Path, n_columns: int) -> InputError:
@@ -266,7 +261,7 @@ def _no_rows(path: Path, n_columns: int) -> InputError:
     )
 
 
-def _labels_left(
+def _keep_labels(
     labels: ValueLabels, chosen: list[str], codes: dict[str, CodeSet]
 ) -> dict[str, dict[float | str, str]]:
     return {

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dtstat.core.errors import InputError
 from dtstat.data.checks import check_names, check_shape
+from dtstat.data.formats import require
 from dtstat.data.items import ItemData, as_items
-from dtstat.data.raw import require
-from dtstat.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def columns_of(data: Any) -> Columns:
         return _from_array(data)
     if isinstance(data, pd.DataFrame):
         names = tuple(str(name) for name in data.columns)
-        return _checked(names, len(data), lambda a, b: data.iloc[:, a:b])
+        return _make_columns(names, len(data), lambda a, b: data.iloc[:, a:b])
     return _from_items(as_items(data))
 
 
@@ -75,7 +75,7 @@ def _from_items(items: ItemData) -> Columns:
     return Columns(items.names, items.n_rows, table)
 
 
-def _checked(names: tuple[str, ...], n_rows: int, table: Callable[[int, int], Any]) -> Columns:
+def _make_columns(names: tuple[str, ...], n_rows: int, table: Callable[[int, int], Any]) -> Columns:
     check_names(names)
     check_shape(n_rows, len(names))
     return Columns(names, n_rows, table)
@@ -83,7 +83,7 @@ def _checked(names: tuple[str, ...], n_rows: int, table: Callable[[int, int], An
 
 def _from_array(array: np.ndarray[Any, Any]) -> Columns:
     names = tuple(f"x{k + 1}" for k in range(array.shape[1]))
-    return _checked(names, len(array), lambda a, b: np.asarray(array[:, a:b]))
+    return _make_columns(names, len(array), lambda a, b: np.asarray(array[:, a:b]))
 
 
 def _from_file(file: Path) -> Columns:
@@ -126,7 +126,7 @@ def _from_parquet(file: Path) -> Columns:
             "data",
         ) from None
     names = tuple(opened.schema_arrow.names)
-    return _checked(names, opened.metadata.num_rows, _ParquetColumns(file, names))
+    return _make_columns(names, opened.metadata.num_rows, _ParquetColumns(file, names))
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class _ParquetColumns:
 def _from_dask(data: Any) -> Columns:
     if hasattr(data, "columns"):
         names = tuple(str(name) for name in data.columns)
-        return _checked(names, len(data), lambda a, b: data.iloc[:, a:b].compute())
+        return _make_columns(names, len(data), lambda a, b: data.iloc[:, a:b].compute())
     if data.ndim != 2 or any(np.isnan(size) for size in data.shape):
         raise InputError(
             "A dask array of answers must have two dimensions of known size. Call its "
@@ -155,4 +155,4 @@ def _from_dask(data: Any) -> Columns:
             "data",
         )
     names = tuple(f"x{k + 1}" for k in range(data.shape[1]))
-    return _checked(names, int(data.shape[0]), lambda a, b: data[:, a:b].compute())
+    return _make_columns(names, int(data.shape[0]), lambda a, b: data[:, a:b].compute())

@@ -1,7 +1,7 @@
-"""Centred alignment: how far two items agree on which rows are close to each other.
+"""Distance correlation and normalized HSIC: how far two items agree on which rows are close.
 
-Distance correlation and HSIC are the same computation with different closeness. Each item has an
-n × n matrix K of closeness between rows; it is centred, A = HKH with H = I − 11ᵀ/n, and
+Both are the same computation with different closeness. Each item has an n × n matrix K of closeness
+between rows; it is centered, A = HKH with H = I − 11ᵀ/n, and
 
     alignment(i, j) = ⟨A_i, A_j⟩ / √(⟨A_i, A_i⟩ ⟨A_j, A_j⟩).
 
@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.arrays import FloatArray
-from dtstat.dependence.moment import moderate
-from dtstat.progress import Progress, track
+from dtstat.core.arrays import FloatArray
+from dtstat.core.parallel import Progress, track
+from dtstat.dependence.pearson import rescale_extremes
 
 SingleArray = npt.NDArray[np.float32]
 Closeness = Callable[[SingleArray, SingleArray], SingleArray]
@@ -26,35 +26,51 @@ Closeness = Callable[[SingleArray, SingleArray], SingleArray]
 _CHUNK_BYTES = 48_000_000
 
 
-def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: str) -> FloatArray:
-    """Alignment of all pairs of columns.
+def distance_correlation(X: FloatArray, progress: Progress = None) -> FloatArray:
+    """Distance correlation of the columns of X (Székely, Rizzo & Bakirov 2007).
 
-    Parameters
-    ----------
-    X
-        (n, p) complete data, no column constant. Columns are standardised first.
-    closeness
-        Function of two broadcastable arrays of values: the entries of K.
-    progress, label
-        Progress, and what to call the work.
+        dCor² = ⟨A_i, A_j⟩ / √(⟨A_i, A_i⟩ ⟨A_j, A_j⟩),   A = centered matrix of |x_a − x_b|
 
-    Returns
-    -------
-    (p, p) array with values in [0, 1].
-
-    Notes
-    -----
-    Cost: between n²/2 (many items) and n² (few) multiplications a pair, as matrix products in
-    single precision whose sums are added up in double precision.
+    Zero in the population only under independence. In a sample of n rows independent items have
+    a value of the order of 1/√n, not zero. X is (n, p), complete, no column constant.
     """
-    X = moderate(X)
+    R: FloatArray = np.sqrt(alignment(X, lambda x, y: np.abs(x - y), progress, "distance"))
+    return R
+
+
+def normalized_hsic(X: FloatArray, progress: Progress = None) -> FloatArray:
+    """Hilbert–Schmidt independence criterion, scaled to [0, 1], of the columns of X.
+
+        NHSIC = HSIC(i, j) / √(HSIC(i, i) HSIC(j, j)),   HSIC = ⟨HK_iH, HK_jH⟩ / n²
+
+    with K(a, b) = exp(−(x_a − x_b)² / 2) of the standardized item: the bandwidth is its standard
+    deviation, within 5 % of the usual median distance for normal items and never zero for items
+    of few levels (Gretton et al. 2005; Cortes, Mohri & Rostamizadeh 2012 for the scaling).
+    X is (n, p), complete, no column constant.
+    """
+
+    def gaussian(x: SingleArray, y: SingleArray) -> SingleArray:
+        K: SingleArray = np.exp(np.float32(-0.5) * np.square(x - y))
+        return K
+
+    return alignment(X, gaussian, progress, "hsic")
+
+
+def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: str) -> FloatArray:
+    """Alignment of all pairs of columns, standardized first: (p, p) values in [0, 1].
+
+    ``closeness`` takes two broadcastable arrays of values and returns the entries of K. Cost:
+    between n²/2 (many items) and n² (few) multiplications per pair, as matrix products in single
+    precision whose sums are added up in double precision.
+    """
+    X = rescale_extremes(X)
     Z = ((X - X.mean(axis=0)) / X.std(axis=0)).T.astype(np.float32)
     p, n = Z.shape
     rows = max(1, min(n, _CHUNK_BYTES // (4 * n * p)))
-    shift = _half_centred_means(Z, closeness, rows)
+    shift = _half_centered_means(Z, closeness, rows)
     G = np.zeros((p, p))
     for start in track(range(0, n, rows), progress, label):
-        A = _centred_rows(Z, closeness, shift, start, min(start + rows, n))
+        A = _centered_rows(Z, closeness, shift, start, min(start + rows, n))
         G += A @ A.T
     norm = np.sqrt(np.diag(G))
     R: FloatArray = G / np.outer(norm, norm)
@@ -62,7 +78,7 @@ def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: st
     return np.clip(R, 0.0, 1.0)
 
 
-def _half_centred_means(Z: SingleArray, closeness: Closeness, rows: int) -> SingleArray:
+def _half_centered_means(Z: SingleArray, closeness: Closeness, rows: int) -> SingleArray:
     """(p, n) row means m_a of each K less half its mean m, so that A_ab = K_ab − s_a − s_b."""
     p, n = Z.shape
     means = np.empty((p, n))
@@ -73,7 +89,7 @@ def _half_centred_means(Z: SingleArray, closeness: Closeness, rows: int) -> Sing
     return shift
 
 
-def _centred_rows(
+def _centered_rows(
     Z: SingleArray, closeness: Closeness, shift: SingleArray, start: int, stop: int
 ) -> SingleArray:
     """(p, m) entries of rows start..stop of every A, each unordered pair of rows once."""

@@ -20,8 +20,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.arrays import FloatArray
-from dtstat.compile import kernel
+from dtstat.core.arrays import FloatArray, kernel
 
 CodeArray: TypeAlias = npt.NDArray[np.int32]
 
@@ -209,7 +208,7 @@ def _table_score(rho: float, n: FloatArray, h: FloatArray, k: FloatArray) -> tup
 
 @kernel
 def table_correlation(n: FloatArray, h: FloatArray, k: FloatArray) -> float:
-    """Correlation ρ that maximises Σ n_ab log π_ab(ρ) (Olsson, 1979, two-step estimate).
+    """Correlation ρ that maximizes Σ n_ab log π_ab(ρ) (Olsson, 1979, two-step estimate).
 
     ``n`` holds the counts, shape (K, L); ``h`` (K+1) and ``k`` (L+1) are the limits of its rows and
     columns, the outer ones large finite numbers in the place of infinity.
@@ -246,7 +245,7 @@ def _serial_score(rho: float, z: FloatArray, y: CodeArray, tau: FloatArray) -> t
 
 @kernel
 def serial_correlation(z: FloatArray, y: CodeArray, tau: FloatArray) -> float:
-    """Correlation ρ that maximises Σ log[Φ((τ_{y+1} - ρz)/s) - Φ((τ_y - ρz)/s)], s = √(1-ρ²).
+    """Correlation ρ that maximizes Σ log[Φ((τ_{y+1} - ρz)/s) - Φ((τ_y - ρz)/s)], s = √(1-ρ²).
 
     ``z`` holds standard scores (n,), ``y`` categories 0..K-1 (n,) and ``tau`` their K+1 limits, the
     outer ones as in `table_correlation` (Olsson, Drasgow & Dorans, 1982, two-step estimate).

@@ -1,4 +1,4 @@
-"""From answers to a dependence matrix: missing values, the measure, and what can go wrong."""
+"""From answers to a dependence matrix: of all rows, or of chosen rows again and again."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dtstat import checks
-from dtstat.arrays import BoolArray, FloatArray, IntArray
-from dtstat.data import ItemData, check_usable
-from dtstat.dependence.matrix import DependenceMatrix, check_pairs
-from dtstat.dependence.moment import moderate
-from dtstat.dependence.pairs import symmetric_matrix
-from dtstat.dependence.registry import Measure, find_measure
-from dtstat.errors import DataWarning, DTError, InputError, warn
-from dtstat.execution.parallel import Jobs
-from dtstat.progress import Progress
+from dtstat.core import checks
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.errors import DataWarning, DTError, InputError, silenced, warn
+from dtstat.core.parallel import Jobs, Progress
+from dtstat.data.items import ItemData, check_usable
+from dtstat.dependence.kendall import suits_tables, tau_b_by_pairs
+from dtstat.dependence.matrix import DependenceMatrix, check_pairs, symmetric_matrix
+from dtstat.dependence.measures import RANKS, Measure, find_measure
+from dtstat.dependence.pearson import rescale_extremes
+from dtstat.dependence.spearman import Codes, dense_codes, spearman_from_tables
 
 Missing = Literal["pairwise", "listwise", "error"]
 PairFunction = Callable[[FloatArray, FloatArray], float]
 
 FEW_ROWS = 10  # common rows below which a pair is pointed out
-TWINS = 0.999  # dependence above which two items count as one ...
+TWINS = 0.999  # dependence above which two items count as one
 FEWEST_ROWS = 3  # with two, every monotone measure is ±1
 
 
@@ -43,32 +43,69 @@ def dependence_matrix(
     return DependenceMatrix(R, items.names, name, items.n_rows, counts)
 
 
-def _check_values(R: FloatArray, names: Sequence[str], by_function: bool) -> None:
-    constant = "in the rows they have in common one of them does not vary"
-    cause = "`measure` returned NaN" if by_function else constant
-    check_pairs(
-        np.isnan(R),
-        names,
-        f"The dependence of {{}} cannot be computed: {cause}. Leave out one of them.",
-    )
-    check_pairs(
-        np.abs(R) > 1.0,
-        names,
-        "`measure` must return values in [-1, 1]; that of {} is outside. Scale it.",
-    )
+class RowDependence:
+    """Computes the dependence matrix of chosen rows.
 
+    Rank measures of items with few levels are read off tables of the levels, which are found once.
+    What :func:`dtstat.dependence` warns of is said there, of all rows, and not again here.
 
-def _warn_of_twins(R: FloatArray, counts: int | IntArray, names: Sequence[str]) -> None:
-    i, j = np.nonzero(np.triu((np.abs(R) > TWINS) & (counts >= np.array(FEW_ROWS)), 1))
-    if i.size:
-        more = f" and {i.size - 1} more pairs" if i.size > 1 else ""
-        warn(
-            f"Items '{names[i[0]]}' and '{names[j[0]]}'{more} determine each other (dependence "
-            f"{R[i[0], j[0]]:.4f}): one is a copy or function of the other, or answers are too "
-            "rare to tell. Leave out one of them unless both are meant.",
-            DataWarning,
-            stacklevel=4,
-        )
+    Parameters
+    ----------
+    items
+        All rows.
+    measure, missing
+        As in :func:`dtstat.dependence`; with "listwise" rows with gaps are left out beforehand.
+    """
+
+    def __init__(
+        self,
+        items: ItemData,
+        measure: str | PairFunction = "spearman",
+        missing: Missing = "pairwise",
+    ) -> None:
+        self.items = items.complete_rows() if missing == "listwise" else items
+        self.measure, self.missing = measure, missing
+        self._codes = _codes(self.items, measure)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows to choose from."""
+        return self.items.n_rows
+
+    def __call__(self, rows: IntArray) -> DependenceMatrix:
+        """Return the dependence of the items in these rows; a row may be given twice.
+
+        Raises
+        ------
+        InputError
+            If an item does not vary in them.
+        """
+        self._check(rows)
+        codes = None if self._codes is None else np.ascontiguousarray(self._codes[rows].T)
+        if codes is None or not suits_tables(codes):
+            with silenced(DataWarning):
+                return dependence_matrix(self.items.take(rows), self.measure, self.missing)
+        if self.measure == "spearman":
+            R = spearman_from_tables(codes)
+        else:
+            R = tau_b_by_pairs(codes, np.empty_like(codes))  # no order is needed for tables
+        counts = None
+        if (codes < 0).any():
+            observed = (codes >= 0).astype(np.float32)
+            counts = np.rint(observed @ observed.T).astype(np.int64)
+        if np.isnan(R).any() or (counts is not None and counts.min() < FEWEST_ROWS):
+            raise InputError("In the chosen rows two items have too little in common.")
+        return DependenceMatrix(R, self.items.names, str(self.measure), len(rows), counts)
+
+    def _check(self, rows: IntArray) -> None:
+        X = self.items.values[rows]
+        if len(rows) < FEWEST_ROWS or self.items.n_items < 2:
+            raise InputError(f"There must be at least {FEWEST_ROWS} rows; got {len(rows)}.")
+        seen = ~np.isnan(X)
+        low = np.where(seen, X, np.inf).min(axis=0)
+        high = np.where(seen, X, -np.inf).max(axis=0)
+        if not (low < high).all():
+            raise InputError("In the chosen rows an item does not vary.")
 
 
 def _without_gaps(items: ItemData, missing: str) -> ItemData:
@@ -135,20 +172,13 @@ def _compute(
     if callable(measure):
         return _by_function(items, measure, progress), getattr(measure, "__name__", "function")
     known = find_measure(measure)
-    items = _of_moderate_size(items)
+    # Very large and small answers are brought to where their squares can be computed, by powers of
+    # two, which change no digit; no measure here depends on the scale of an item.
+    scaled = rescale_extremes(items.values)
+    items = items if scaled is items.values else replace(items, values=scaled)
     if items.has_missing and not known.allows_missing:
         return _with_gaps(items, known, n_jobs, progress), known.name
     return known.compute(items, n_jobs, progress), known.name
-
-
-def _of_moderate_size(items: ItemData) -> ItemData:
-    """Bring very large and very small answers to where their squares can be computed.
-
-    Columns are multiplied by powers of two, which changes no digit; no measure here depends on
-    the scale of an item.
-    """
-    scaled = moderate(items.values)
-    return items if scaled is items.values else replace(items, values=scaled)
 
 
 def _by_function(items: ItemData, function: PairFunction, progress: Progress) -> FloatArray:
@@ -211,3 +241,39 @@ def _pair_by_pair(
         return [value(i, j) for j in range(i + 1, p)]
 
     return symmetric_matrix(row, p, n_jobs, progress, "dependence")
+
+
+def _check_values(R: FloatArray, names: Sequence[str], by_function: bool) -> None:
+    constant = "in the rows they have in common one of them does not vary"
+    cause = "`measure` returned NaN" if by_function else constant
+    check_pairs(
+        np.isnan(R),
+        names,
+        f"The dependence of {{}} cannot be computed: {cause}. Leave out one of them.",
+    )
+    check_pairs(
+        np.abs(R) > 1.0,
+        names,
+        "`measure` must return values in [-1, 1]; that of {} is outside. Scale it.",
+    )
+
+
+def _warn_of_twins(R: FloatArray, counts: int | IntArray, names: Sequence[str]) -> None:
+    i, j = np.nonzero(np.triu((np.abs(R) > TWINS) & (counts >= np.array(FEW_ROWS)), 1))
+    if i.size:
+        more = f" and {i.size - 1} more pairs" if i.size > 1 else ""
+        warn(
+            f"Items '{names[i[0]]}' and '{names[j[0]]}'{more} determine each other (dependence "
+            f"{R[i[0], j[0]]:.4f}): one is a copy or function of the other, or answers are too "
+            "rare to tell. Leave out one of them unless both are meant.",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
+def _codes(items: ItemData, measure: str | PairFunction) -> Codes | None:
+    """(n, p) levels of the items; None unless tables of them are the way."""
+    if measure not in RANKS:
+        return None
+    codes, _ = dense_codes(items.values)
+    return np.ascontiguousarray(codes.T) if suits_tables(codes) else None

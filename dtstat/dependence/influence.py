@@ -2,7 +2,7 @@
 
 A latent correlation r_ij is a function of the distribution of the rows, so to first order a row
 x changes it by 1/n times its *influence* I_ij(x), and √n (r − ρ) is asymptotically normal with the
-covariance Γ = E[I I'] over all pairs. With z, u and s for standardised answers, mid-ranks divided
+covariance Γ = E[I I'] over all pairs. With z, u and s for standardized answers, mid-ranks divided
 by n and signs of differences, k(x, X) = 1[x < X] + ½ 1[x = X], and R for the correlations:
 
     Pearson    z_i z_j − ½ r (z_i² + z_j²),  for any distribution with fourth moments;
@@ -34,13 +34,14 @@ from itertools import combinations
 
 import numpy as np
 
-from dtstat.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data.kinds import ItemKind
 from dtstat.dependence.bivariate_normal import table_influence
-from dtstat.dependence.moment import moderate, pearson
-from dtstat.dependence.ordinal import code_item, latent_correlation_matrix
+from dtstat.dependence.measures import INVERSE_BRIDGES, LATENT, RANKS
 from dtstat.dependence.ordinal_scores import serial_influence
-from dtstat.dependence.rank import dense_codes
+from dtstat.dependence.pearson import pearson, rescale_extremes
+from dtstat.dependence.polychoric import code_item, latent_correlation_matrix
+from dtstat.dependence.spearman import dense_codes
 
 # Numbers in the array of influences, and products of signs for Kendall: what memory and patience
 # allow. Γ is a mean over rows, which some thousand of them estimate as well as all.
@@ -48,8 +49,6 @@ _MOST_NUMBERS = 10_000_000
 _MOST_SIGNS = 20_000_000_000
 _LARGEST = 0.999
 _SEED = 0
-
-TRACEABLE = ("pearson", "spearman", "kendall", "polychoric", "tetrachoric", "mixed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,18 +91,8 @@ def latent_influence(
 ) -> Influence:
     """Influence of rows, all or so many that memory stays bounded, on latent correlations.
 
-    Parameters
-    ----------
-    values
-        (n, p) answers, NaN where missing.
-    kinds
-        Kinds of the items.
-    measure
-        What the correlations were computed from, one of ``TRACEABLE``.
-    R
-        (p, p) latent correlations.
-    most_numbers
-        Largest size of the array of influences.
+    ``values`` are (n, p) answers, NaN where missing; R are the (p, p) latent correlations that were
+    computed by ``measure``; the array of influences has at most ``most_numbers`` numbers.
     """
     n, p = values.shape
     m = most_rows(n, p, measure, most_numbers)
@@ -115,7 +104,7 @@ def latent_influence(
 
 def _halves(values: FloatArray, kinds: Sequence[ItemKind], measure: str) -> tuple[FloatArray, ...]:
     """Influences in two halves of the rows; none of ranks, and none if an item is constant."""
-    if measure in ("spearman", "kendall"):
+    if measure in RANKS:
         return ()
     halves = []
     for part in (values[::2], values[1::2]):
@@ -133,8 +122,8 @@ def row_influences(
 ) -> FloatArray:
     """(n, p, p) influence of each row on each latent correlation; see :func:`latent_influence`."""
     observed = ~np.isnan(values)
-    if measure in ("polychoric", "tetrachoric", "mixed"):
-        return _centred(_categorical(values, kinds, R))
+    if measure in LATENT:
+        return _center(_categorical(values, kinds, R))
     if measure == "pearson":
         influence = _pearson(values, R)
     elif measure == "spearman":
@@ -146,10 +135,10 @@ def row_influences(
         common = np.maximum(both.sum(axis=0), 1)
         influence -= (influence * both).sum(axis=0) / common
         influence *= both * (len(values) / common)
-    return _centred(influence)
+    return _center(influence)
 
 
-def _centred(influence: FloatArray) -> FloatArray:
+def _center(influence: FloatArray) -> FloatArray:
     influence -= influence.mean(axis=0)
     diagonal = np.arange(influence.shape[1])
     influence[:, diagonal, diagonal] = 0.0
@@ -157,7 +146,7 @@ def _centred(influence: FloatArray) -> FloatArray:
 
 
 def _pearson(values: FloatArray, R: FloatArray) -> FloatArray:
-    values = moderate(values)
+    values = rescale_extremes(values)
     Z = values - np.nanmean(values, axis=0)
     Z /= np.sqrt(np.nanmean(Z**2, axis=0))
     Z = np.nan_to_num(Z)
@@ -183,7 +172,7 @@ def _spearman(values: FloatArray, observed: BoolArray, R: FloatArray) -> FloatAr
     influence += influence.transpose(0, 2, 1).copy()
     influence += U[:, :, None] * U[:, None, :]
     variance = np.array([U[r, i].var() for i, r in enumerate(rows)])
-    r_S = 6 / np.pi * np.arcsin(np.clip(R / 2, -0.5, 0.5))
+    r_S = INVERSE_BRIDGES["spearman"](np.clip(R, -1.0, 1.0))
     return _of_correlation(influence, variance, r_S, np.pi / 3 * np.cos(np.pi / 6 * r_S))
 
 
@@ -205,7 +194,7 @@ def _kendall(values: FloatArray, observed: BoolArray, R: FloatArray) -> FloatArr
         influence[r] = signs.T @ signs
     influence /= common
     untied = np.array([influence[observed[:, i], i, i].mean() for i in range(p)])
-    tau = 2 / np.pi * np.arcsin(np.clip(R, -1.0, 1.0))
+    tau = INVERSE_BRIDGES["kendall"](np.clip(R, -1.0, 1.0))
     return _of_correlation(influence, untied, tau, np.pi * np.cos(np.pi / 2 * tau))
 
 
@@ -214,14 +203,8 @@ def _of_correlation(
 ) -> FloatArray:
     """Influence on a function of r_ij = m_ij / √(m_ii m_jj), from that on the moments m, in place.
 
-    Parameters
-    ----------
-    product
-        (n, p, p) influence on the moments; overwritten.
-    scale
-        (p,) moments m_ii.
-    r, slope
-        (p, p) correlations, and derivatives of the function in them.
+    ``product`` holds the (n, p, p) influence on the moments and is overwritten, ``scale`` the m_ii,
+    ``slope`` the derivatives of the function in r.
     """
     own = np.einsum("rii->ri", product) / scale
     product /= np.sqrt(np.outer(scale, scale))

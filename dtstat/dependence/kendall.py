@@ -1,4 +1,4 @@
-"""Kendall's tau-b, from bits."""
+"""Kendall's tau-b: of all pairs from packed signs, or pair by pair from tables or by merging."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.arrays import FloatArray, IntArray
-from dtstat.compile import kernel
-from dtstat.dependence.kendall_pairs import suits_tables, tau_b_by_pairs
-from dtstat.dependence.pairs import run_blocks
-from dtstat.dependence.rank import Codes, dense_codes
-from dtstat.execution.parallel import Jobs
-from dtstat.progress import Progress, track
+from dtstat.core.arrays import FloatArray, IntArray, kernel
+from dtstat.core.parallel import Jobs, Progress, track
+from dtstat.dependence.matrix import run_blocks, symmetric_matrix
+from dtstat.dependence.spearman import Codes, dense_codes
 
 Words = npt.NDArray[np.uint64]
 SmallCodes = npt.NDArray[np.int16] | Codes
 
 _CHUNK_BYTES = 32_000_000
-_TILE = 32  # columns a side: two tiles of _WORDS words stay in the second-level cache
+_TILE = 32  # columns per side: two tiles of _WORDS words stay in the second-level cache
 _WORDS = 1024
 
+# A table of K × K cells is read in about K² steps; merging takes n log n slower ones.
+_CELLS_PER_ROW = 4
 # Costs in nanoseconds, measured; they only decide which of two equal answers comes sooner.
 _NS_ROW, _NS_BIT, _NS_WORD, _NS_MERGE = 20_000, 0.5, 0.27, 6.4
 
@@ -33,23 +32,14 @@ def kendall(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> Fl
 
         τ_b = Σ s_i s_j / √(Σ s_i² Σ s_j²),   s_i = sign(x_ai − x_bi) over pairs of rows a < b
 
-    Parameters
-    ----------
-    X
-        (n, p) data; NaN is missing.
-    n_jobs, progress
-        Threads and progress.
-
-    Returns
-    -------
-    (p, p) array; NaN for a pair with a constant item.
+    X is (n, p), NaN where missing; the result is (p, p), NaN for a pair with a constant item.
 
     Notes
     -----
-    Three ways to the same number. Items of few levels: the table of counts, n steps a pair.
+    Three ways to the same number. Items of few levels: the table of counts, n steps per pair.
     Many items without gaps: the signs of all pairs of rows packed into bits, g = [x_a > x_b] and
-    u = [x_a ≠ x_b]; as s = 2g − u, every sum above is a count of common bits, n²/128 words a pair.
-    Else, and for very many rows: merging, n log n steps a pair.
+    u = [x_a ≠ x_b]; as s = 2g − u, every sum above counts common bits, n²/128 words per pair.
+    Else, and for very many rows: merging, n log n steps per pair.
     """
     codes, order = dense_codes(X)
     planes = 2 if (codes.max(axis=1) < len(X) - 1).any() else 1
@@ -143,7 +133,7 @@ def _count_common_bits(B: Words, first: int) -> IntArray:
         for start in range(0, words, _WORDS):
             stop = min(start + _WORDS, words)
             for i in range(first, stop_i):
-                # slices, so that the compiler need not guard the index and vectorises the loop
+                # slices, so that the compiler need not guard the index and vectorizes the loop
                 left = B[i, start:stop]
                 for j in range(max(i, start_j), stop_j):
                     right = B[j, start:stop]
@@ -161,3 +151,120 @@ def _popcount(x: np.uint64) -> np.uint64:
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+def tau_b_by_pairs(
+    codes: Codes, order: Codes, n_jobs: Jobs = None, progress: Progress = None
+) -> FloatArray:
+    """Tau-b of all pairs of coded columns, on the rows each pair has in common.
+
+    ``codes`` and ``order`` are as :func:`dtstat.dependence.spearman.dense_codes` returns them.
+    """
+    row = partial(_row, codes, order)
+    return symmetric_matrix(row, len(codes), n_jobs, progress, "kendall")
+
+
+def suits_tables(codes: Codes) -> bool:
+    """Whether all items have so few levels that tables are the way."""
+    levels = int(codes.max()) + 1
+    return levels * levels <= _CELLS_PER_ROW * len(codes.T)
+
+
+@kernel
+def _row(codes: Codes, order: Codes, i: int) -> FloatArray:
+    """Tau-b of column i with every column j > i."""
+    p, n = codes.shape
+    row = np.empty(p - i - 1)
+    levels = codes[i].max() + 1
+    for j in range(i + 1, p):
+        if levels * (codes[j].max() + 1) <= _CELLS_PER_ROW * n:
+            s, untied_i, untied_j = _from_table(codes[i], codes[j])
+        else:
+            s, untied_i, untied_j = _by_merging(codes[i], codes[j], order[j])
+        # two roots: the product of the counts may exceed an integer
+        scale = np.sqrt(float(untied_i)) * np.sqrt(float(untied_j))
+        row[j - i - 1] = min(1.0, max(-1.0, s / scale)) if scale > 0 else np.nan
+    return row
+
+
+@kernel
+def _from_table(x: Codes, y: Codes) -> tuple[int, int, int]:
+    """Return Σ s_x s_y, Σ s_x², Σ s_y² from the table of counts.
+
+    A cell is concordant with the cells below it to the right, discordant with those to the left.
+    """
+    K, L = x.max() + 1, y.max() + 1
+    table = np.zeros((K, L), np.int64)
+    for row in range(len(x)):
+        if x[row] >= 0 and y[row] >= 0:
+            table[x[row], y[row]] += 1
+    below = np.zeros(L, np.int64)
+    n, s, tied_x, tied_y = 0, 0, 0, 0
+    for k in range(K - 1, -1, -1):
+        right, left, in_row = below.sum(), 0, 0
+        for col in range(L):
+            right -= below[col]
+            s += table[k, col] * (right - left)
+            left += below[col]
+            below[col] += table[k, col]
+            in_row += table[k, col]
+        tied_x += in_row * (in_row - 1) // 2
+        n += in_row
+    for col in range(L):
+        tied_y += below[col] * (below[col] - 1) // 2
+    pairs = n * (n - 1) // 2
+    return s, pairs - tied_x, pairs - tied_y
+
+
+@kernel
+def _by_merging(x: Codes, y: Codes, order_y: Codes) -> tuple[int, int, int]:
+    """Return Σ s_x s_y, Σ s_x², Σ s_y²: sort by x then y, merge by y (Knight 1966)."""
+    start = np.zeros(x.max() + 2, np.int64)
+    for row in range(len(x)):
+        if x[row] >= 0 and y[row] >= 0:
+            start[x[row] + 1] += 1
+    n, tied_x = 0, 0
+    for k in range(len(start)):
+        tied_x += start[k] * (start[k] - 1) // 2
+        n += start[k]
+        start[k] = n
+    # Visiting the rows in order of y and dropping each at the next place of its x group sorts
+    # them by x, then y. Meanwhile runs of equal y are the ties in y.
+    z, group = np.empty(n, np.int64), np.empty(n, np.int64)
+    previous, run, tied_y = -1, 0, 0
+    for row in order_y:
+        if y[row] >= 0 and x[row] >= 0:
+            run = run + 1 if y[row] == previous else 0
+            previous = y[row]
+            tied_y += run
+            z[start[x[row]]], group[start[x[row]]] = y[row], x[row]
+            start[x[row]] += 1
+    tied_both, run = 0, 0
+    for k in range(1, n):
+        run = run + 1 if z[k] == z[k - 1] and group[k] == group[k - 1] else 0
+        tied_both += run
+    pairs = n * (n - 1) // 2
+    s = pairs - tied_x - tied_y + tied_both - 2 * _inversions(z)
+    return s, pairs - tied_x, pairs - tied_y
+
+
+@kernel
+def _inversions(z: IntArray) -> int:
+    """Count the pairs out of order, by bottom-up merge sort of z (which is overwritten)."""
+    n, width, count = len(z), 1, 0
+    spare = np.empty_like(z)
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            i, j = low, middle
+            for k in range(low, high):
+                if i < middle and (j >= high or z[i] <= z[j]):
+                    spare[k] = z[i]
+                    i += 1
+                else:
+                    spare[k] = z[j]
+                    count += middle - i
+                    j += 1
+        z, spare = spare, z
+        width *= 2
+    return count

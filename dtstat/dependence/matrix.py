@@ -1,22 +1,40 @@
-"""The dependence matrix: what the rest of dtstat computes from."""
+"""The dependence matrix, what the rest of dtstat computes from, and how one is filled."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dtstat import checks
-from dtstat.arrays import FloatArray, IntArray
+from dtstat.core import checks
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.errors import DataWarning, InputError, nearest, warn
+from dtstat.core.parallel import Jobs, Progress, run, track
+from dtstat.core.saved import register
 from dtstat.data.checks import check_writable_names
-from dtstat.errors import DataWarning, InputError, nearest, warn
 
+T = TypeVar("T")
+U = TypeVar("U")
+Row = Callable[[int], npt.ArrayLike]
+Block = tuple[slice, slice]
+
+BLOCK = 1024  # items: large enough for fast products, small enough for a few in memory
 _ROUNDING = 1e-6  # asymmetry, and excess over 1, that printed or computed matrices may have
 
 
+@register(
+    shapes={"values": "pp", "names": "p", "pairwise_n": "pp"},
+    rules={
+        "names are distinct": lambda matrix: len(set(matrix.names)) == len(matrix.names),
+        "values are in [-1, 1]": lambda matrix: within_unit(matrix.values),
+    },
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class DependenceMatrix:
     """Pairwise dependence of p items. Need not be positive definite; it is never inverted.
@@ -94,12 +112,15 @@ class DependenceMatrix:
         R = _square(matrix)
         named = _item_names(names, len(R))
         if not isinstance(measure, str):
-            raise checks.refusal("measure", "a name", measure, "Any will do.")
+            raise checks.refusal("measure", "a name", measure, "Any name is allowed.")
         R = _symmetric(_both_triangles(R), named)
         if measure == "pearson":
             R = _correlations(R)
         _check_entries(R, named)
-        return cls(R, named, str(measure), _rows(n_obs))
+        if n_obs is not None:
+            advice = "It is the number of rows behind the matrix."
+            n_obs = checks.integer("n_obs", n_obs, 2, advice)
+        return cls(R, named, str(measure), n_obs)
 
     @property
     def n_items(self) -> int:
@@ -140,8 +161,13 @@ class DependenceMatrix:
             text += f", {self.n_obs} rows"
         if self.pairwise_n is not None:
             least = self.pairwise_n[np.triu_indices(self.n_items, 1)].min()
-            text += f" (at least {least} a pair)"
+            text += f" (at least {least} per pair)"
         return text
+
+
+def within_unit(values: FloatArray) -> bool:
+    """Whether all values are in [-1, 1], up to rounding."""
+    return bool(np.isfinite(values).all() and (np.abs(values) <= 1 + _ROUNDING).all())
 
 
 def check_pairs(bad: npt.NDArray[np.bool_], names: Sequence[str], problem: str) -> None:
@@ -204,7 +230,8 @@ def _symmetric(R: FloatArray, names: Sequence[str]) -> FloatArray:
 def _correlations(S: FloatArray) -> FloatArray:
     """Correlations of a covariance matrix; any other matrix as it is."""
     variances = np.diag(S)
-    if not (np.isfinite(variances) & (variances > 0)).all() or _is_unit(variances):
+    is_unit = (np.abs(variances - 1) <= _ROUNDING).all()
+    if not (np.isfinite(variances) & (variances > 0)).all() or is_unit:
         return S
     if (variances <= 1).all():  # variances of yes or no are at most 1/4
         warn(
@@ -216,10 +243,6 @@ def _correlations(S: FloatArray) -> FloatArray:
     sd = np.sqrt(variances)
     R: FloatArray = S / sd / sd[:, None]
     return R
-
-
-def _is_unit(diagonal: FloatArray) -> bool:
-    return bool((np.abs(diagonal - 1) <= _ROUNDING).all())
 
 
 def _check_entries(R: FloatArray, names: Sequence[str]) -> None:
@@ -241,7 +264,33 @@ def _check_entries(R: FloatArray, names: Sequence[str]) -> None:
     np.clip(R, -1.0, 1.0, out=R)
 
 
-def _rows(n_obs: int | None) -> int | None:
-    if n_obs is None:
-        return None
-    return checks.integer("n_obs", n_obs, 2, "It is the number of rows behind the matrix.")
+def run_blocks(
+    work: Callable[[T], U], blocks: Sequence[T], n_jobs: Jobs, progress: Progress, label: str
+) -> Iterator[tuple[int, U]]:
+    """Yield the number of each block and what ``work`` makes of it.
+
+    Threads will do, because kernels and matrix products release the interpreter lock, and they
+    share the data instead of copying them.
+    """
+    done = run(work, blocks, n_jobs, threads=True, fine=True)
+    return track(done, progress, label, total=len(blocks))
+
+
+def symmetric_matrix(row: Row, p: int, n_jobs: Jobs, progress: Progress, label: str) -> FloatArray:
+    """(p, p) matrix with ones on its diagonal; ``row(i)`` gives its entries (i, j) for j > i."""
+    R = np.eye(p)
+    for i, values in run_blocks(row, range(p - 1), n_jobs, progress, label):
+        R[i, i + 1 :] = R[i + 1 :, i] = values
+    return R
+
+
+def blocks_of(p: int, width: int | None = None) -> list[Block]:
+    """Blocks on and above the diagonal of a (p, p) matrix."""
+    spans = block_spans(p, width)
+    return [(rows, others) for k, rows in enumerate(spans) for others in spans[k:]]
+
+
+def block_spans(p: int, width: int | None = None) -> list[slice]:
+    """Cut p items into spans of about equal length, none longer than ``width`` or a block."""
+    edges = np.linspace(0, p, math.ceil(p / (width or BLOCK)) + 1).astype(int).tolist()
+    return [slice(a, b) for a, b in pairwise(edges)]

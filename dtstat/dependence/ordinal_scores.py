@@ -34,9 +34,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dtstat.arrays import FloatArray, IntArray
+from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.dependence.bivariate_normal import IMPOSSIBLE_CELL, cell_probabilities
-from dtstat.dependence.ordinal import thresholds
+from dtstat.dependence.polychoric import thresholds
 
 _UNBOUNDED = 1e10  # stands for an infinite limit, with finite products
 _LEAST = 1e-300  # keeps a quotient of two vanishing numbers finite
@@ -171,12 +171,7 @@ def serial_influence(y: FloatArray, z: FloatArray, rho: float) -> FloatArray:
     Rows that both items have count n / n_yz in the score; each item's own parameters are moved by
     all rows that have it.
 
-    Parameters
-    ----------
-    y, z
-        (n,) answers to an ordinal and to a continuous item, NaN where missing.
-    rho
-        The correlation.
+    ``y`` and ``z`` are (n,) answers to an ordinal and a continuous item, NaN where missing.
     """
     n, has_y, has_z = y.size, ~np.isnan(y), ~np.isnan(z)
     both = has_y & has_z
@@ -201,7 +196,7 @@ def _table_influence(
 
     In a 2 x 2 table the probabilities are the shares, and the two estimates of A are the same. An
     empty cell is the exception: there ρ is not the maximum for the rows as they are (see
-    :func:`dtstat.dependence.ordinal.polychoric_pair`), and only products are sure to be positive.
+    :func:`polychoric_pair`), and only products are sure to be positive.
     """
     K, L = len(first.influence), len(second.influence)
     cell = first.rows * L + second.rows
@@ -244,7 +239,13 @@ def table_derivatives(h: FloatArray, k: FloatArray, rho: float) -> tuple[PairLin
         for derivative in (dpi[..., None], first, second, ddpi[..., None], rho_first, rho_second)
     ]
     scores = PairLines(ratios[0][:, 0], ratios[1], ratios[2])
-    return scores, _less_products(PairLines(ratios[3][:, 0], ratios[4], ratios[5]), scores)
+    psi = scores.rho[:, None]
+    curvature = PairLines(
+        ratios[3][:, 0] - scores.rho**2,
+        ratios[4] - psi * scores.first,
+        ratios[5] - psi * scores.second,
+    )
+    return scores, curvature
 
 
 def _second_derivative(h: FloatArray, k: FloatArray, rho: float) -> FloatArray:
@@ -286,7 +287,7 @@ def _around_thresholds(strip: FloatArray) -> FloatArray:
 def serial_derivatives(
     ordinal: OrdinalMargin, continuous: ContinuousMargin, rho: float
 ) -> tuple[PairLines, PairLines]:
-    """First derivatives ∂ℓ and second ∂²ℓ/∂ρ∂ of an ordinal and a continuous item, a line a row.
+    """First derivatives ∂ℓ and second ∂²ℓ/∂ρ∂ of an ordinal and a continuous item, row by row.
 
     ℓ = log φ(z) - log σ + log P, P = Φ(u) - Φ(w), with u, w = (τ - ρz)/s at the upper and the lower
     limit of the row's category and s² = 1-ρ² (Olsson, Drasgow & Dorans, 1982).
@@ -328,7 +329,7 @@ def _between(w: FloatArray, u: FloatArray) -> FloatArray:
 def normal_derivatives(
     first: ContinuousMargin, second: ContinuousMargin, rho: float
 ) -> tuple[PairLines, PairLines]:
-    """First derivatives ∂ℓ and second ∂²ℓ/∂ρ∂ of two continuous items, a line a row.
+    """First derivatives ∂ℓ and second ∂²ℓ/∂ρ∂ of two continuous items, row by row.
 
     ℓ = -log(σ₁ σ₂ s) - Q/2, Q = (z₁² - 2ρ z₁z₂ + z₂²)/s² and s² = 1-ρ²; ψ_ρ = (ρ + z₁z₂ - ρQ)/s².
     """
@@ -343,13 +344,6 @@ def normal_derivatives(
         -_moment_chain(x, (y + 2 * rho * d_x) / s2, first.sd),
         -_moment_chain(y, (x + 2 * rho * d_y) / s2, second.sd),
     )
-
-
-def _less_products(ratios: PairLines, scores: PairLines) -> PairLines:
-    """∂²ℓ/∂ρ∂θ = L_ρθ/L - ψ_ρ ∂ℓ/∂θ, from ratios L_ρθ/L."""
-    psi = scores.rho[:, None]
-    first, second = ratios.first - psi * scores.first, ratios.second - psi * scores.second
-    return PairLines(ratios.rho - scores.rho**2, first, second)
 
 
 def _moment_scores(z: FloatArray, slope: FloatArray, sd: float) -> FloatArray:

@@ -1,15 +1,13 @@
-"""Chatterjee's xi, symmetrised."""
+"""Chatterjee's xi, made symmetric."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dtstat.arrays import FloatArray, IntArray
-from dtstat.compile import kernel
-from dtstat.dependence.pairs import run_blocks
-from dtstat.dependence.rank import Codes, dense_codes
-from dtstat.execution.parallel import Jobs
-from dtstat.progress import Progress
+from dtstat.core.arrays import FloatArray, IntArray, kernel
+from dtstat.core.parallel import Jobs, Progress
+from dtstat.dependence.matrix import run_blocks
+from dtstat.dependence.spearman import Codes, dense_codes
 
 
 def xi_correlation(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> FloatArray:
@@ -22,16 +20,7 @@ def xi_correlation(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None
     orders, so the result depends on neither a seed nor the order of the rows. Negative values,
     which only mean "none seen", become 0.
 
-    Parameters
-    ----------
-    X
-        (n, p) complete data, no column constant.
-    n_jobs, progress
-        Threads and progress.
-
-    Notes
-    -----
-    Cost: O(n) a pair after sorting each column.
+    X is (n, p), complete, no column constant. Cost: O(n) per pair after sorting each column.
     """
     codes, order = dense_codes(X)
     at_most = [np.cumsum(np.bincount(column)) for column in codes]

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 import dtstat
-from dtstat.arrays import FloatArray
+from dtstat.core.arrays import FloatArray
+from dtstat.core.errors import MissingExtraError
 from dtstat.dependence.compute import Missing, PairFunction
-from dtstat.errors import MissingExtraError
-from dtstat.estimation.factors.rows import row_log_likelihoods
+from dtstat.factors.scores import row_log_likelihoods
+from dtstat.fit.request import Estimator, FitRequest, Misfit, Preset, Search, Uncovered
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from dtstat.core.checks import Seed
+    from dtstat.factors.scores import Marginals
+    from dtstat.fit.result import DTFit
+    from dtstat.path.solution_path import Thresholds
+    from dtstat.structure.structure import Structure
+
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
@@ -24,15 +35,6 @@ except ModuleNotFoundError as error:
     raise MissingExtraError(
         "The scikit-learn estimator", "scikit-learn", "sklearn", "Or use dtstat.fit."
     ) from error
-
-if TYPE_CHECKING:
-    from sklearn.utils import Tags
-
-    from dtstat.api.path import Thresholds
-    from dtstat.estimation.factors.marginals import Marginals
-    from dtstat.results import DTFit
-    from dtstat.simulation.seeds import Seed
-    from dtstat.structure import Structure
 
 _LARGEST_SEED = 2**31 - 1
 
@@ -60,7 +62,7 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
     structure_ : Structure
         Which items are in which factors.
     loadings_ : ndarray, shape (p, d)
-        Standardised loadings, 0 where there is none.
+        Standardized loadings, 0 where there is none.
     factor_correlations_ : ndarray, shape (d, d)
         Correlations of the factors.
     n_factors_ : int
@@ -84,19 +86,19 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
 
     def __init__(
         self,
-        measure: str | PairFunction = "spearman",
-        search: Literal["barcode", "threshold", "sequential"] = "barcode",
-        thresholds: Thresholds = "exact",
-        estimator: Literal["copula", "linear", "spline", "neural", "variational"] = "copula",
-        criterion: str = "ebic",
-        min_children: int = 3,
-        uncovered: Literal["attach", "report", "error"] = "attach",
-        refine: bool = False,
-        missing: Missing = "pairwise",
-        misfit: Literal["estimated", "none"] = "estimated",
+        measure: str | PairFunction = FitRequest.measure,
+        search: Search = FitRequest.search,
+        thresholds: Thresholds = FitRequest.thresholds,
+        estimator: Estimator = FitRequest.estimator,
+        criterion: str = FitRequest.criterion,
+        min_children: int = FitRequest.min_children,
+        uncovered: Uncovered = FitRequest.uncovered,
+        refine: bool = FitRequest.refine,
+        missing: Missing = FitRequest.missing,
+        misfit: Misfit = FitRequest.misfit,
         structure: Structure | None = None,
-        finalists: int = 3,
-        preset: Literal["paper", "paper_fast"] | None = None,
+        finalists: int | None = FitRequest.finalists,
+        preset: Preset | None = FitRequest.preset,
         random_state: Seed | np.random.RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -134,7 +136,9 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
         values = self._answers(X, fitting=True)
         names = getattr(self, "feature_names_in_", None)
         options = self.get_params(deep=False)
-        seed = _seed(options.pop("random_state"))
+        seed = options.pop("random_state")
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(_LARGEST_SEED))
         data = values if names is None else pd.DataFrame(values, columns=names)
         self.fit_: DTFit = dtstat.fit(data, seed=seed, **options)
         self.structure_: Structure = self.fit_.structure
@@ -193,9 +197,3 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _seed(random_state: Seed | np.random.RandomState) -> Seed:
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(_LARGEST_SEED))
-    return random_state

@@ -8,20 +8,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dtstat import checks
-from dtstat.arrays import BoolArray, FloatArray
-from dtstat.errors import InputError
-from dtstat.simulation.designs import find_design
-from dtstat.simulation.latent import MARGINALS, draw_latents
-from dtstat.simulation.maps import Edge, MapsArgument, additive_signal, assign_maps, find_map_set
-from dtstat.simulation.seeds import Seed, seed_number, streams
-from dtstat.simulation.support import (
+from dtstat.core import checks
+from dtstat.core.arrays import BoolArray, FloatArray
+from dtstat.core.checks import Seed, seed_number, streams
+from dtstat.core.errors import InputError
+from dtstat.simulation.designs import (
+    MARGINALS,
     SECOND_PARENTS,
+    draw_latents,
+    find_design,
     independent_clusters,
     with_cross_loadings,
     without_unique_children,
 )
-from dtstat.structure import Structure
+from dtstat.simulation.maps import MapsArgument, additive_signal, assign_maps, find_map_set
+from dtstat.structure.structure import Structure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,7 +153,7 @@ def simulate(
 
     Examples
     --------
-    >>> from dtstat.simulation import simulate
+    >>> from dtstat import simulate
     >>> sim = simulate("chain", n=200, seed=1)
     >>> sim
     Simulation: chain, n = 200, 20 items, 4 factors, seed 1
@@ -171,24 +172,29 @@ def simulate(
     seed = seed_number(seed)
     for_structure, for_latents, for_noise = streams(seed, 3)
 
-    plan = find_design(design, n, n_factors, items_per_factor, factor_correlation, path_coefficient)
-    A = independent_clusters(plan.n_factors, plan.items_per_factor)
+    fixed = find_design(
+        design, n, n_factors, items_per_factor, factor_correlation, path_coefficient
+    )
+    A = independent_clusters(fixed.n_factors, fixed.items_per_factor)
     A = _with_second_parents(A, violating, second_parent, cross_loadings, for_structure)
     edges = assign_maps(A, find_map_set(maps))
-    Z = draw_latents(n, plan.factor_correlations, latent, for_latents)
+    Z = draw_latents(n, fixed.factor_correlations, latent, for_latents)
     signal = additive_signal(Z, edges, len(A))
     Omega = _noise_variances(signal, snr)
     X = signal + np.sqrt(Omega) * for_noise.standard_normal(signal.shape)
 
-    structure = Structure(A, factor_names=[f"Z{j + 1}" for j in range(plan.n_factors)])
+    structure = Structure(A, factor_names=[f"Z{j + 1}" for j in range(fixed.n_factors)])
     return Simulation(
         data=pd.DataFrame(
             X if levels is None else _answers(X, levels), columns=list(structure.item_names)
         ),
         latents=Z,
         structure=structure,
-        factor_correlations=plan.factor_correlations,
-        maps=_map_table(edges, structure),
+        factor_correlations=fixed.factor_correlations,
+        maps=pd.DataFrame(
+            [(structure.item_names[i], structure.factor_names[j], g.name) for i, j, g in edges],
+            columns=["item", "factor", "map"],
+        ),
         noise_variances=Omega,
         design=design,
         seed=seed,
@@ -238,10 +244,3 @@ def _answers(X: FloatArray, levels: int) -> npt.NDArray[np.int64]:
     low, high = np.quantile(X, [0.025, 0.975], axis=0)
     steps: FloatArray = np.floor(levels * (X - low) / (high - low))
     return 1 + steps.clip(0, levels - 1).astype(np.int64)
-
-
-def _map_table(edges: list[Edge], structure: Structure) -> pd.DataFrame:
-    rows = [
-        (structure.item_names[e.item], structure.factor_names[e.factor], e.map.name) for e in edges
-    ]
-    return pd.DataFrame(rows, columns=["item", "factor", "map"])

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.arrays import FloatArray
-from dtstat.checks import refusal, unknown
-from dtstat.errors import InputError
+from dtstat.core.arrays import FloatArray
+from dtstat.core.checks import refusal, unknown
+from dtstat.core.errors import InputError
 
 MapFunction = Callable[[FloatArray], FloatArray]
 MapsArgument = str | MapFunction | Iterable[str | MapFunction]
@@ -29,7 +29,7 @@ class ResponseMap:
     formula
         The function as text.
     function
-        Vectorised: (n,) factor values to (n,) signal values.
+        Vectorized: (n,) factor values to (n,) signal values.
     monotone
         Whether it only rises or only falls; None when unknown.
     """

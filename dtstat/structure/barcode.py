@@ -4,10 +4,11 @@ A set of items C is an independent maximal clique of Ê(τ) = {(i, j): |r_ij| > 
 o(C) ≤ τ < w(C), where
 
     w(C) = min |r_ij| over pairs inside C                       (C is a clique)
-    o(C) = min over u in C of max |r_uv| over v outside C       (some u has no neighbour outside)
+    o(C) = min over u in C of max |r_uv| over v outside C       (some u has no neighbor outside)
 
 so a clique appears at one birth o(C), disappears at one death w(C), and never comes back. The
-pool of all cliques with their intervals therefore *is* the exact solution path.
+pool of all cliques with their intervals therefore *is* the exact solution path. A barcode keeps the
+cliques as sets of numbers in one array, so that one of thousands of items is small.
 """
 
 from __future__ import annotations
@@ -15,18 +16,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from dtstat.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
-from dtstat.execution.parallel import Jobs
-from dtstat.progress import Progress
-from dtstat.structure.sets import ItemSets
-from dtstat.structure.sparse_spells import sparse_simplicial_spells
-from dtstat.structure.spells import Spells, simplicial_spells
-from dtstat.structure.support import Structure
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
+from dtstat.core.parallel import Jobs, Progress
+from dtstat.structure.simplicial import (
+    SimplicialIntervals,
+    simplicial_intervals,
+    sparse_simplicial_intervals,
+)
+from dtstat.structure.structure import Structure
 
 Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
@@ -52,7 +55,7 @@ class Bar:
 
     @property
     def persistence(self) -> float:
-        """Length of its life, w(C) − o(C)."""
+        """Length of the interval, w(C) − o(C)."""
         return self.death - self.birth
 
     @property
@@ -87,12 +90,12 @@ class Barcode:
     @cached_property
     def members(self) -> BoolArray:
         """(m, p) marks of the members of each clique."""
-        return _frozen(self.sets.dense())
+        return _freeze(self.sets.dense())
 
     @cached_property
     def unique_members(self) -> BoolArray:
         """(m, p) marks of the unique members of each clique."""
-        return _frozen(self.unique_sets.dense())
+        return _freeze(self.unique_sets.dense())
 
     @property
     def persistence(self) -> FloatArray:
@@ -159,21 +162,19 @@ def barcode(R: FloatArray, item_names: tuple[str, ...], min_children: int) -> Ba
     """
     strength = np.abs(R)
     np.fill_diagonal(strength, np.inf)
-    spells = simplicial_spells(strength)
-    spells = spells[spells.size >= min_children]
 
-    def joined(vertices: IntArray, above: FloatArray) -> ItemSets:
+    def neighborhoods(vertices: IntArray, above: FloatArray) -> ItemSets:
         return ItemSets.from_marks(strength[vertices] > above[:, None])  # the diagonal is infinite
 
-    found = _assemble(joined, item_names, spells)
+    found = _assemble(simplicial_intervals(strength), neighborhoods, item_names, min_children)
     if min_children > 1:
         return found
-    return replace(found, deaths=_frozen(np.minimum(found.deaths, 1.0)))
+    return replace(found, deaths=_freeze(np.minimum(found.deaths, 1.0)))
 
 
 def sparse_barcode(
     starts: IntArray,
-    neighbours: SmallIntArray,
+    neighbors: SmallIntArray,
     strengths: FloatArray,
     floor: float,
     item_names: tuple[str, ...],
@@ -185,52 +186,121 @@ def sparse_barcode(
 
     Parameters
     ----------
-    starts, neighbours, strengths, floor, n_jobs, progress
-        As in :func:`dtstat.structure.sparse_spells.sparse_simplicial_spells`.
+    starts, neighbors, strengths, floor, n_jobs, progress
+        As in :func:`dtstat.structure.simplicial.sparse_simplicial_intervals`.
     item_names, min_children
         As in :func:`barcode`.
     """
-    spells = sparse_simplicial_spells(starts, neighbours, strengths, floor, n_jobs, progress)
-    spells = spells[spells.size >= min_children]
 
-    def joined(vertices: IntArray, above: FloatArray) -> ItemSets:
+    def neighborhoods(vertices: IntArray, above: FloatArray) -> ItemSets:
         spans = [slice(starts[u], starts[u + 1]) for u in vertices]
-        found = [
-            np.append(neighbours[at][strengths[at] > o], u)
+        cliques = [
+            np.append(neighbors[at][strengths[at] > o], u)
             for at, u, o in zip(spans, vertices, above, strict=True)
         ]
-        which = np.repeat(np.arange(len(found)), [len(one) for one in found])
-        items = np.concatenate([np.empty(0, np.int64), *found])
-        return ItemSets.from_pairs(which, items, len(found), len(item_names))
+        which = np.repeat(np.arange(len(cliques)), [len(clique) for clique in cliques])
+        items = np.concatenate([np.empty(0, np.int64), *cliques])
+        return ItemSets.from_pairs(which, items, len(cliques), len(item_names))
 
-    return _assemble(joined, item_names, spells, floor)
+    found = sparse_simplicial_intervals(starts, neighbors, strengths, floor, n_jobs, progress)
+    return _assemble(found, neighborhoods, item_names, min_children, floor)
 
 
 def _assemble(
-    joined: Callable[[IntArray, FloatArray], ItemSets],
+    intervals: SimplicialIntervals,
+    neighborhoods: Callable[[IntArray, FloatArray], ItemSets],
     item_names: tuple[str, ...],
-    spells: Spells,
+    min_children: int,
     floor: float = 0.0,
 ) -> Barcode:
-    """Merge the spells of the unique members of a clique into one bar.
+    """Merge the intervals of the unique members of a clique into one bar.
 
-    ``joined`` gives the closed neighbourhoods of vertices, each at a threshold of its own.
+    ``neighborhoods`` gives the closed neighborhoods of vertices, each at a threshold of its own.
     """
-    p = len(item_names)
-    _, first, clique = np.unique(spells.name, return_index=True, return_inverse=True)
+    intervals = intervals[intervals.size >= min_children]
+    _, first, clique = np.unique(intervals.name, return_index=True, return_inverse=True)
     births = np.full(len(first), np.inf)
-    np.minimum.at(births, clique, spells.birth)
-    deaths = spells.death[first]
-    unique_sets = ItemSets.from_pairs(clique, spells.vertex, len(first), p)
-    # C is the closed neighbourhood of any of its unique members at the start of that spell.
-    sets = joined(spells.vertex[first], spells.birth[first])
+    np.minimum.at(births, clique, intervals.birth)
+    deaths = intervals.death[first]
+    unique_sets = ItemSets.from_pairs(clique, intervals.vertex, len(first), len(item_names))
+    # C is the closed neighborhood of any of its unique members at the start of that interval.
+    sets = neighborhoods(intervals.vertex[first], intervals.birth[first])
     # Longest first; equal persistence falls back on the threshold, then on the first items, so
     # that the order never depends on how the cliques were found.
     order = np.lexsort((sets.ranks(), -deaths, births - deaths))
-    births, deaths = _frozen(births[order]), _frozen(deaths[order])
+    births, deaths = _freeze(births[order]), _freeze(deaths[order])
     return Barcode(item_names, births, deaths, sets.take(order), unique_sets.take(order), floor)
 
 
-def _frozen(array: Array) -> Array:
+def _freeze(array: Array) -> Array:
     array.setflags(write=False)
     return array
+
+
+@dataclass(frozen=True, eq=False)
+class ItemSets:
+    """Sets of numbers below p.
+
+    Attributes
+    ----------
+    starts
+        (m + 1,) set k is ``items[starts[k] : starts[k + 1]]``.
+    items
+        The members of all sets, one set after the other, each rising.
+    p
+        Number of items there are.
+    """
+
+    starts: IntArray
+    items: IntArray
+    p: int
+
+    @classmethod
+    def from_pairs(cls, which: IntArray, items: IntArray, m: int, p: int) -> ItemSets:
+        """Make m sets from pairs (set, member), each at most once, in any order."""
+        order = np.lexsort((items, which))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(which, minlength=m))])
+        return cls(starts.astype(np.int64), items[order].astype(np.int64), p)
+
+    @classmethod
+    def from_marks(cls, marks: BoolArray) -> ItemSets:
+        """Make sets from (m, p) marks of their members."""
+        starts = np.concatenate([[0], np.cumsum(marks.sum(axis=1))]).astype(np.int64)
+        return cls(starts, np.nonzero(marks)[1], marks.shape[1])
+
+    @property
+    def sizes(self) -> IntArray:
+        """(m,) numbers of members."""
+        return np.diff(self.starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, k: int) -> IntArray:
+        return self.items[self.starts[k] : self.starts[k + 1]]
+
+    def __iter__(self) -> Iterator[IntArray]:
+        return (self[k] for k in range(len(self)))
+
+    def take(self, which: IntArray) -> ItemSets:
+        """Keep some sets, in this order."""
+        sizes = self.sizes[which]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        shift = np.repeat(self.starts[which] - starts[:-1], sizes)
+        return ItemSets(starts, self.items[np.arange(starts[-1]) + shift], self.p)
+
+    def dense(self) -> BoolArray:
+        """(m, p) marks of the members."""
+        marks = np.zeros((len(self), self.p), dtype=bool)
+        marks[np.repeat(np.arange(len(self)), self.sizes), self.items] = True
+        return marks
+
+    def ranks(self) -> IntArray:
+        """(m,) ranks of distinct sets, those with the earliest items first."""
+        written = self.items.astype(">u4")  # as bytes they sort like the numbers
+        end = b"\xff\xff\xff\xff"  # of two sets the one that goes on comes first
+        spans = pairwise(self.starts)
+        keys = [written[start:stop].tobytes() + end for start, stop in spans]
+        rank = np.empty(len(keys), dtype=np.int64)
+        rank[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+        return rank

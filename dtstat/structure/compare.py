@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dtstat.arrays import BoolArray
-from dtstat.errors import InputError
-from dtstat.structure.support import Structure
+from dtstat.core.arrays import BoolArray
+from dtstat.core.errors import InputError
+from dtstat.structure.structure import Structure
+from dtstat.structure.syntax import Given, as_structure
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Comparison:
         return self.hamming == 0
 
 
-def compare(estimated: Structure, truth: Structure) -> Comparison:
+def compare(estimated: Given, truth: Given) -> Comparison:
     """Compare two structures over the best matching of their factors.
 
     F₁ = max_π 2|Â^π ∩ A| / (2|Â^π ∩ A| + |Â^π △ A|) and HD = min_π |Â^π △ A|. Both are reached by
@@ -52,7 +53,8 @@ def compare(estimated: Structure, truth: Structure) -> Comparison:
     Parameters
     ----------
     estimated, truth
-        Structures of the same items, in any order, with any numbers of factors.
+        Structures of the same items, in any order, with any numbers of factors; or fits, scoring
+        keys, lavaan syntax.
 
     Raises
     ------
@@ -61,14 +63,15 @@ def compare(estimated: Structure, truth: Structure) -> Comparison:
 
     Examples
     --------
-    >>> truth = Structure.from_keys({"A": ["a1", "a2"], "B": ["b1", "b2"]})
-    >>> found = Structure.from_keys({"F1": ["b1", "b2", "a2"], "F2": ["a1", "a2"]})
-    >>> result = compare(found, truth)
+    >>> import dtstat as dt
+    >>> truth = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
+    >>> result = dt.compare({"F1": ["b1", "b2", "a2"], "F2": ["a1", "a2"]}, truth)
     >>> result.hamming, result.matching
     (1, {'F1': 'B', 'F2': 'A'})
     """
     from scipy.optimize import linear_sum_assignment
 
+    estimated, truth = as_structure(estimated, "estimated"), as_structure(truth, "truth")
     A, B = _same_items(estimated, truth), truth.support
     overlap = A.astype(int).T @ B.astype(int)
     rows, columns = linear_sum_assignment(overlap, maximize=True)

@@ -1,16 +1,23 @@
-"""The solution path: which structure each threshold gives, read off the barcode."""
+"""Structures read off the barcode: one threshold for all factors, or one for each.
+
+:func:`candidates` lists the solution path, the structures that single thresholds give;
+:func:`covers` makes sets of cliques that together cover the items, each at its own threshold.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.arrays import FloatArray, IntArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.structure.barcode import Barcode
-from dtstat.structure.support import Structure
+from dtstat.structure.structure import Structure
+
+_MOSTLY_NEW = 0.5  # share of items not covered yet from which a clique is a factor of its own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,17 +66,6 @@ class Candidate:
         )
 
 
-@dataclass(frozen=True)
-class _Segments:
-    """The path cut where the structure changes: piece s covers [edges[s], edges[s + 1])."""
-
-    edges: FloatArray
-    name: npt.NDArray[np.uint64]
-    n_factors: IntArray
-    n_edges: IntArray
-    n_covered: IntArray
-
-
 def candidates(barcode: Barcode, thresholds: FloatArray | None = None) -> tuple[Candidate, ...]:
     """List the distinct structures with at least one factor, by rising threshold.
 
@@ -101,6 +97,17 @@ def candidates(barcode: Barcode, thresholds: FloatArray | None = None) -> tuple[
     splits = np.flatnonzero(np.diff(group[order])) + 1
     found = [_candidate(barcode, segments, g) for g in np.split(pieces[order], splits) if len(g)]
     return tuple(sorted(found, key=lambda c: c.tau_low))
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """The path cut where the structure changes: piece s covers [edges[s], edges[s + 1])."""
+
+    edges: FloatArray
+    name: npt.NDArray[np.uint64]
+    n_factors: IntArray
+    n_edges: IntArray
+    n_covered: IntArray
 
 
 def _segments(barcode: Barcode) -> _Segments:
@@ -153,3 +160,40 @@ def _candidate(barcode: Barcode, segments: _Segments, pieces: IntArray) -> Candi
         n_covered=int(segments.n_covered[s]),
         _barcode=barcode,
     )
+
+
+def covers(barcode: Barcode) -> Iterator[BoolArray]:
+    """Yield sets of cliques, (p, d) each, that hardly overlap and leave few items out.
+
+    Cliques are taken in two orders, the longest-lived first (well separated) and the tightest
+    first (fine grained). In each order three sets are made: of disjoint cliques; of cliques with
+    at least half of their items new; and of the new items of those. The clique of all items is
+    left out, for nothing is outside that it could be separated from; it is yielded by itself.
+    """
+    p = len(barcode.item_names)
+    everything = barcode.sizes == p
+    if everything.any():
+        yield np.ones((p, 1), dtype=bool)
+    for preference in (barcode.persistence, barcode.deaths):
+        order: IntArray = np.argsort(-preference, kind="stable")
+        order = order[~everything[order]]
+        yield _take_greedily(barcode.members, order, 1.0, keep_overlap=True)
+        yield _take_greedily(barcode.members, order, _MOSTLY_NEW, keep_overlap=True)
+        yield _take_greedily(barcode.members, order, _MOSTLY_NEW, keep_overlap=False)
+
+
+def _take_greedily(
+    members: BoolArray, order: IntArray, least_new: float, keep_overlap: bool
+) -> BoolArray:
+    """Take each clique in turn of which at least the share ``least_new`` is not covered yet."""
+    covered = np.zeros(members.shape[1], dtype=bool)
+    taken = []
+    for i in order:
+        clique = members[i]
+        new = clique & ~covered
+        if new.sum() >= max(least_new * clique.sum(), 2):
+            taken.append(clique if keep_overlap else new)
+            covered |= clique
+            if covered.all():
+                break
+    return np.array(taken, dtype=bool).reshape(-1, members.shape[1]).T

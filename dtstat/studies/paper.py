@@ -67,7 +67,7 @@ TABLE1 = {
 }
 
 TABLE1_NOTES = (
-    f"paper: as printed there ({TABLE1_DATA_SETS} data sets a model, n = {TABLE1_ROWS}; neural "
+    f"paper: as printed there ({TABLE1_DATA_SETS} data sets per model, n = {TABLE1_ROWS}; neural "
     "network, validation likelihood).",
     "It calls the number after ± one standard error. In its likelihood rows that is of the size",
     "of a standard deviation. Its means of d-hat and HD are multiples of 1/30, rounded.",
@@ -101,8 +101,7 @@ class HighDimReported:
 HIGHDIM = {0.2: HighDimReported(0.9, 0.8), 0.4: HighDimReported(0.75, 0.6)}
 
 HIGHDIM_NOTES = (
-    f"paper: about, as its text says ({HIGHDIM_DATA_SETS} data sets a condition, oracle, over all "
-    "n). Of phi it",
-    "says 'near-perfect', with a minor degradation at phi = 0.75 and n = 250. Its slowest",
-    "condition took less than three minutes on average.",
+    f"paper: about, as its text says ({HIGHDIM_DATA_SETS} data sets per condition, oracle, over",
+    "all n). Of phi it says 'near-perfect', with a minor degradation at phi = 0.75 and n = 250.",
+    "Its slowest condition took less than three minutes on average.",
 )

@@ -90,4 +90,3 @@ progress_of <- function(progress) {
     invisible(NULL)
   }
 }
-

@@ -58,7 +58,7 @@ dt_save <- function(x, path, overwrite = FALSE) {
   invisible(path)
 }
 
-# The twin of dtstat/files.py, for results that are saved without Python.
+# The twin of dtstat/core/files.py, for results that are saved without Python.
 other_formats <- paste0(
   "^(csv|tsv|txt|json|xml|yaml|md|tex|html?|docx?|odt|rtf|pdf|xlsx?|ods|pptx?|png|jpe?g|gif|svg|",
   "tiff?|eps|ps|gz|z?sav|dta|rds|rda|rdata|parquet|feather|npy|npz|pkl|pickle|py|r|rmd|qmd|ipynb)$"

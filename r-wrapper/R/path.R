@@ -15,7 +15,7 @@
 #' @param progress Show a bar?
 #' @param floor For thousands of items: keep only pairs whose dependence exceeds this number, from
 #'   which the path is exact; "chance" for the least that makes sense, above which items that are
-#'   all independent have one neighbour on average. `NULL` keeps all pairs.
+#'   all independent have one neighbor on average. `NULL` keeps all pairs.
 #' @param memory With `floor`: GB that blocks, prepared items and pairs may take; the floor is
 #'   raised, with a warning, if there are more pairs.
 #' @return An object of class `dt_path`: a list with `candidates` (a data frame, one row a

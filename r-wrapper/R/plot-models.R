@@ -146,7 +146,7 @@ with_ends <- function(marks, top) {
   rbind(ends[!near, ], marks)
 }
 
-# Every run of neighbours that share a factor against every other run of the same factor.
+# Every run of neighbors that share a factor against every other run of the same factor.
 factor_boxes <- function(support) {
   p <- nrow(support)
   boxes <- lapply(which(colSums(support) > 0), function(k) {

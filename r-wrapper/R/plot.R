@@ -20,7 +20,7 @@
 #'   factors are read off in color.
 #' * "dependence": strength of dependence as a heat map, ordered by factor with the factors boxed.
 #'   On the color bar the middle of the thresholds at which each factor is seen. Of a path, ordered
-#'   so that dependent items are neighbours. With less than 0.1 inch an item some names are left
+#'   so that dependent items are neighbors. With less than 0.1 inch per item some names are left
 #'   out.
 #'
 #' Types of [dt_fit()] only: "margin", the dependence of pairs that share a factor and of pairs that
@@ -111,12 +111,12 @@ autoplot.dt_path <- function(object, type = c("path", "barcode", "dependence"), 
   switch(given_type(type, eval(formals(autoplot.dt_path)$type)),
     path = plot_path(x$steps, measure, exact = is.null(x$thresholds)),
     barcode = plot_barcode(x$barcode, measure, max_bars),
-    dependence = plot_dependence(x$dependence, as_neighbours(x$dependence$values))
+    dependence = plot_dependence(x$dependence, as_neighbors(x$dependence$values))
   )
 }
 
 # Dependent items side by side.
-as_neighbours <- function(values) {
+as_neighbors <- function(values) {
   if (nrow(values) < 3) return(seq_len(nrow(values)))
   stats::hclust(stats::as.dist(1 - abs(values)), "average")$order
 }

@@ -1,4 +1,4 @@
-# The one form in which values cross to Python and back; dtstat/interop/bridge/wire.py is its twin.
+# The one form in which values cross to Python and back; dtstat/interop/wire.py is its twin.
 # Neither reticulate nor pandas is asked to convert arrays, integers or missing values: they turn NA
 # into answers. Numbers cross as little-endian bytes.
 
@@ -66,7 +66,7 @@ encode_dimnames <- function(x) {
   if (is.null(names)) NULL else lapply(unname(names), as_list)
 }
 
-# Labelled columns of haven, foreign and psych: the labels go, values declared missing become NA.
+# Labeled columns of haven, foreign and psych: the labels go, values declared missing become NA.
 unlabelled <- function(x) {
   values <- attr(x, "na_values", exact = TRUE)
   range <- attr(x, "na_range", exact = TRUE)

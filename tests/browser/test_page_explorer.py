@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.theory.margin import structure_margin
+from dtstat.structure.margin import structure_margin
 
 
 @pytest.fixture(scope="module")

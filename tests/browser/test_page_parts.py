@@ -348,8 +348,8 @@ def test_no_factor_is_explained_and_the_path_is_there(opened, explorer, tmp_path
 
 
 def test_too_many_items_get_tables_and_are_told_so(monkeypatch, opened, tmp_path):
-    monkeypatch.setattr("dtstat.results.page_numbers.MOST_DRAWN", 20)
-    monkeypatch.setattr("dtstat.results.page_numbers._MOST_CELLS", 20)
+    monkeypatch.setattr("dtstat.page.content.MOST_DRAWN", 20)
+    monkeypatch.setattr("dtstat.page.content._MOST_CELLS", 20)
     fit = dt.fit(dt.load_dataset("holzinger_swineford_26"))
     page = opened(fit.report(tmp_path / "many.html"))
     assert "There are 26 items: more than" in page.text_content("#panel-structures")

@@ -26,7 +26,7 @@ def test_output_and_figures_are_up_to_date(page, tmp_path):
     text = page.read_text()
     fresh = TOOL["vignette"](text, tmp_path)
     changed = difflib.unified_diff(text.splitlines(), fresh.splitlines(), "shown", "run", n=0)
-    assert fresh == text, "run `make docs`:\n" + "\n".join(changed)
+    assert fresh == text, "run `make refresh`:\n" + "\n".join(changed)
     assert TOOL["figures"](text)
     for file in TOOL["figures"](text):
         made = tmp_path / file

@@ -13,9 +13,9 @@ def test_wheel_contents(tmp_path):
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    files = ROOT / "dtstat" / "data" / "files"
-    shipped = {f"dtstat/data/files/{file.name}" for file in files.iterdir()}
-    assert len(shipped) >= 8
+    files = [file.relative_to(ROOT / "data") for file in (ROOT / "data").rglob("*.*")]
+    shipped = {f"dtstat/data/files/{file.as_posix()}" for file in files}
+    assert len(shipped) >= 15
     assert shipped <= set(names)
     assert "dtstat/py.typed" in names
     assert all(name.startswith(("dtstat/", "dtstat-")) for name in names)

@@ -10,9 +10,9 @@ import pytest
 from requirement import require
 
 import dtstat as dt
-from dtstat.execution.parallel import run
-from dtstat.results.serialize import to_bytes
-from dtstat.studies import table1
+from dtstat.core.parallel import run
+from dtstat.core.saved import to_bytes
+from dtstat.studies.table1 import table1
 
 
 @pytest.fixture(scope="module")

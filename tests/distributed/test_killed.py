@@ -9,8 +9,8 @@ import time
 import pytest
 
 import dtstat as dt
-from dtstat.results.serialize import to_bytes
-from dtstat.studies import table1
+from dtstat.core.saved import to_bytes
+from dtstat.studies.table1 import table1
 
 KILLS = 10
 STUDY = {"reps": 20, "n": 4000, "seed": 11}

@@ -23,7 +23,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from dtstat.errors import DTError, DTWarning
+from dtstat.core.errors import DTError, DTWarning
 
 # Most cases take milliseconds; the first of a kind may have to compile kernels.
 SECONDS_A_CASE = 90

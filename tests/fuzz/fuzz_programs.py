@@ -26,12 +26,12 @@ from hypothesis import strategies as st
 
 import dtstat as dt
 from dtstat import studies
-from dtstat.cli import main
+from dtstat.cli.app import main
+from dtstat.fit.plots import FIT_KINDS
 from dtstat.interop import r_bridge
-from dtstat.interop.bridge.functions import FUNCTIONS
-from dtstat.interop.bridge.wire import encode
+from dtstat.interop.r_bridge import FUNCTIONS
 from dtstat.interop.sklearn import DependenceThresholding
-from dtstat.results.fit_drawers import FIT_KINDS
+from dtstat.interop.wire import encode
 
 # Numbers and texts as they are typed; for options of any kind.
 OURS = Path(dt.__file__).parent

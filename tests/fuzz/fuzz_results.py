@@ -103,7 +103,7 @@ def _check_saved(label: str, result: Any) -> None:
 def same(a: Any, b: Any) -> bool:
     """Whether two results are equal, field by field and bit by bit."""
     if dataclasses.is_dataclass(a) and not isinstance(a, type):
-        fields = dataclasses.fields(a)
+        fields = [f for f in dataclasses.fields(a) if f.metadata.get("saved", True)]
         return type(a) is type(b) and all(
             same(getattr(a, f.name), getattr(b, f.name)) for f in fields
         )

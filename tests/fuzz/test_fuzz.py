@@ -16,8 +16,8 @@ from fuzz_values import HUGE_TEXT
 from requirement import require
 
 import dtstat as dt
-from dtstat.cli import app
-from dtstat.interop.bridge.functions import FUNCTIONS
+from dtstat.cli.app import app
+from dtstat.interop.r_bridge import FUNCTIONS
 
 CASES = 1_400
 FEWEST = 1_000

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import fit_factors
-from dtstat.estimation.factors.small_models import fit_small
+from dtstat.factors.copula import fit_factors
+from dtstat.factors.small_models import fit_small
 
 LINEAR = ("pearson", "spearman", "kendall")
 MEASURES = (*LINEAR, "mixed", "distance", "hsic", "maximal", "xi")

@@ -15,20 +15,20 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.errors import DataWarning, DTWarning, EstimationWarning, silenced, warn
+from dtstat.core.errors import DataWarning, DTWarning, EstimationWarning, silenced, warn
 
 ROOT = Path(dt.__file__).parent
 MODEL = "A =~ q1 + q2 + q3; B =~ q4 + q5 + q6"
 # What they change belongs to the whole process, so only these may.
 PROCESS_WIDE = {
     "catch_warnings": {
-        "errors.py",  # one thread at a time
+        "core/errors.py",  # one thread at a time
         "cli/app.py",  # the program itself
         "interop/r_bridge.py",  # R has one thread
         "interop/r/session.py",  # once, when R starts
         "studies/recovery.py",
     },
-    "threadpool_limits": set(),  # dtstat.execution.threads counts who has asked
+    "threadpool_limits": set(),  # dtstat.core.parallel counts who has asked
 }
 FIRST_CALLS = """
 import sys

@@ -6,9 +6,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dtstat.structure import Structure, independent_maximal_cliques
 from dtstat.structure.barcode import barcode
+from dtstat.structure.cliques import independent_maximal_cliques
 from dtstat.structure.path import candidates
+from dtstat.structure.structure import Structure
 
 N_GRAPHS = 2000
 N_MATRICES = 400  # each is checked at all of its thresholds: some ten thousand graphs

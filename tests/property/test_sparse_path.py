@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import dtstat as dt
-from dtstat.dependence import SparseDependence
+from dtstat.dependence.sparse import SparseDependence
 
 
 def symmetric(p):

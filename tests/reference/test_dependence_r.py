@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.dependence.distance import distance_correlation
+from dtstat.dependence.alignment import distance_correlation
 from dtstat.dependence.kendall import kendall, tau_b_by_bits
-from dtstat.dependence.moment import pearson
-from dtstat.dependence.rank import dense_codes, spearman
+from dtstat.dependence.pearson import pearson
+from dtstat.dependence.spearman import dense_codes, spearman
 
 pytestmark = [pytest.mark.against_r, pytest.mark.usefixtures("require_r")]
 

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.data import as_items
-from dtstat.dependence import DependenceMatrix
-from dtstat.estimation.efa.rotation import varimax
-from dtstat.results.efa import EFAFit, fit_efa
-from dtstat.results.parallel import run_parallel_analysis
+from dtstat.data.items import as_items
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.efa.parallel_analysis import run_parallel_analysis
+from dtstat.efa.result import EFAFit, fit_efa
+from dtstat.efa.rotation import varimax
 
 pytestmark = [pytest.mark.against_r, pytest.mark.usefixtures("require_r")]
 
@@ -124,15 +124,15 @@ def test_gaps_equal_psych(run_r) -> None:
     assert_same_fit(ours, theirs["fit"])
 
 
-@pytest.mark.parametrize("normalise", [True, False])
-def test_varimax_equals_stats_varimax_at_its_limit(run_r, normalise: bool) -> None:
-    flag = str(normalise).upper()
+@pytest.mark.parametrize("normalize", [True, False])
+def test_varimax_equals_stats_varimax_at_its_limit(run_r, normalize: bool) -> None:
+    flag = str(normalize).upper()
     theirs = run_r(
         f"{BFI}; L <- unclass(psych::fa(b, 5, rotate = 'none')$loadings); "
         f"v <- varimax(L, normalize = {flag}, eps = 1e-14); "
         "list(L = L, V = unclass(v$loadings))"
     )
-    ours, V = varimax(np.array(theirs["L"]), normalise).pattern, np.array(theirs["V"])
+    ours, V = varimax(np.array(theirs["L"]), normalize).pattern, np.array(theirs["V"])
     match = np.abs(ours.T @ V).argmax(axis=0)
     np.testing.assert_allclose(np.abs(ours[:, match]), np.abs(V), rtol=0, atol=1e-5)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.estimation.sem.ordinal_moments import diagonal_weights, ordinal_moments
+from dtstat.sem.ordinal_moments import diagonal_weights, ordinal_moments
 
 pytestmark = pytest.mark.against_r
 

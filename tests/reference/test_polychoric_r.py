@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.dependence.ordinal import latent_correlation_matrix
+from dtstat.dependence.polychoric import latent_correlation_matrix
 
 pytestmark = [pytest.mark.against_r, pytest.mark.usefixtures("require_r")]
 

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.efa.adequacy import bartlett_test, kmo
-from dtstat.estimation.sem.estimate import Estimator, SEMEstimate, fit_normal
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.reliability import reliability
-from dtstat.estimation.sem.scores import factor_scores, score_reliability
+from dtstat.efa.adequacy import bartlett_test, kmo
+from dtstat.sem.estimate import Estimator, SEMEstimate, fit_normal
+from dtstat.sem.model import build_model
+from dtstat.sem.scores import factor_scores, reliability, score_reliability
 
 pytestmark = [pytest.mark.against_r, pytest.mark.usefixtures("require_r")]
 

@@ -117,7 +117,7 @@ def test_texts_with_any_names_are_read_by_lavaan():
     data = nine().set_axis(names, axis=1)
     structure = dt.Structure.from_keys({"F1": names[:3], "F 2": names[3:6], "F3": names[6:]})
     text = structure.to_lavaan()
-    from dtstat.structure.names import r_names
+    from dtstat.structure.structure import r_names
 
     renamed = data.set_axis(r_names(names), axis=1)
     code = """
@@ -133,7 +133,7 @@ def test_texts_with_any_names_are_read_by_lavaan():
 
 def test_names_are_those_of_r():
     names = ["Q1?", "Q1!", "Q1.", "a b", "a.b", "NA", "_x", "1st", ".1", "..", "é", "a-b", "a b.1"]
-    from dtstat.structure.names import r_names
+    from dtstat.structure.structure import r_names
 
     code = "x <- make.names(d$name, unique = TRUE); setNames(seq_along(x), x)"
     assert list(ask_r(code, {"d": pd.DataFrame({"name": names})})) == r_names(names)

@@ -13,15 +13,12 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.errors import EstimationError, EstimationWarning
-from dtstat.estimation.sem.estimate import (
-    fit_normal,
-)
-from dtstat.estimation.sem.fitmeasures import fit_measures
-from dtstat.estimation.sem.model import build_model
-from dtstat.estimation.sem.modification import modification_indices
-from dtstat.estimation.sem.ordered import fit_ordered
-from dtstat.estimation.sem.standardized import standardized, standardized_table
+from dtstat.core.errors import EstimationError, EstimationWarning
+from dtstat.sem.estimate import fit_normal
+from dtstat.sem.fit_measures import fit_measures
+from dtstat.sem.model import build_model
+from dtstat.sem.ordered import fit_ordered
+from dtstat.sem.solution import modification_indices, standardized, standardized_table
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sem_reference import Case, lavaan_results, random_case

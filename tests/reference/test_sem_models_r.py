@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.errors import EstimationWarning
+from dtstat.core.errors import EstimationWarning
 
 sys.path.insert(0, str(Path(__file__).parent))
 from sem_reference import Case, lavaan_results

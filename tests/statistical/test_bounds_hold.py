@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dtstat import Bound, error_bound, independent_maximal_cliques, survey_design
 from dtstat.dependence.kendall import kendall
-from dtstat.dependence.moment import pearson
-from dtstat.dependence.rank import average_ranks
-from dtstat.theory.expected import local_error
+from dtstat.dependence.pearson import pearson
+from dtstat.dependence.spearman import average_ranks
+from dtstat.structure.cliques import independent_maximal_cliques
+from dtstat.trust.bounds import Bound
+from dtstat.trust.sample_size import error_bound
+from dtstat.trust.survey import local_error, survey_design
 
 DRAWS = 200
 SURE = 0.999  # one-sided confidence that a rate is above its bound, for the test to fail

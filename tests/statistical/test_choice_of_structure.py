@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import latent_correlations
-from dtstat.selection.evaluate import Evaluator
-from dtstat.selection.search import Rules, search_barcode
+from dtstat.factors.copula import latent_correlations
+from dtstat.search.evaluate import Evaluator, Rules
+from dtstat.search.proposals import search_barcode
 from dtstat.structure.barcode import barcode
 
 DEFAULT = Rules("ebic", min_children=3, attach=True, approximate=True)

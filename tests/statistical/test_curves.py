@@ -5,13 +5,12 @@ import pytest
 import quadrature_em
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import fit_factors, latent_correlations
-from dtstat.estimation.factors.marginals import learn_marginals
-from dtstat.estimation.factors.rows import plausible_values
-from dtstat.estimation.neural import FAST, fit_network
-from dtstat.estimation.nonlinear.likelihood import log_likelihood
-from dtstat.estimation.nonlinear.spline import fit_spline
-from dtstat.results.nonlinear import answer_reader
+from dtstat.curves.likelihood import log_likelihood
+from dtstat.curves.result import answer_reader
+from dtstat.curves.spline import fit_spline
+from dtstat.curves.stochastic_em import FAST, fit_network
+from dtstat.factors.copula import fit_factors, latent_correlations
+from dtstat.factors.scores import learn_marginals, plausible_values
 from dtstat.simulation.maps import MAPS
 
 CLOSE = 2.0  # nats, of all held-out rows together

@@ -10,10 +10,9 @@ from scipy.stats import spearmanr
 
 import dtstat as dt
 from dtstat.dependence.kendall import kendall
-from dtstat.results.fit_call import FitCall
-from dtstat.results.trust.survey_simulation import events
-from dtstat.theory.expected import ASYMPTOTIC_VARIANCES
-from dtstat.theory.recovery import _fit, _quantile, rows_for_recovery
+from dtstat.fit.request import FitRequest
+from dtstat.trust.recovery import _fit, _quantile, recovery_events, rows_for_recovery
+from dtstat.trust.survey import LATENT_VARIANCES
 
 SE = 4
 POINTS = 0.03
@@ -179,10 +178,10 @@ def test_a_real_design_keeps_its_promise():
     """5 factors of 4 items: the factors are all seen at the promised rate in fresh surveys."""
     target, draws = 0.9, 2000
     design = dt.survey_design(5, 4, 0.6, 0.2)
-    call = FitCall(
+    call = FitRequest(
         "spearman", "exact", "exact", "none", "bic", 2, "attach", False, "pairwise", "none", 1, "0"
     )
-    recovers = events(design, call)["factors"]
+    recovers = recovery_events(design, call)["factors"]
     found = rows_for_recovery(recovers, target, 300, 2000, 11)
     fresh = np.random.default_rng(12)
     L = np.linalg.cholesky(design.correlations)
@@ -225,7 +224,7 @@ def test_asymptotic_variances(measure, rho):
     """A sample variance has a relative standard error of √(2/draws); terms of 1/n are some 1 %."""
     n, draws = 400, 4000
     r = estimates(measure, rho, n, draws, 13)
-    expected = float(ASYMPTOTIC_VARIANCES[measure](np.array(rho)))
+    expected = float(LATENT_VARIANCES[measure](np.array(rho)))
     allowed = SE * math.sqrt(2 / draws) + 0.02
     assert n * r.var() == pytest.approx(expected, rel=allowed)
 
@@ -247,5 +246,5 @@ def test_variance_of_spearman_by_numbers(rho):
     assert spearmanr(x, y).statistic == pytest.approx(
         6 / np.pi * math.asin(rho / 2), abs=SE / math.sqrt(n)
     )
-    found = float(ASYMPTOTIC_VARIANCES["spearman"](np.array(rho)))
+    found = float(LATENT_VARIANCES["spearman"](np.array(rho)))
     assert found == pytest.approx(variance, rel=0.03)

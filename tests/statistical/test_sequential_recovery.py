@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.selection.evaluate import Evaluator, Proposal
+from dtstat.search.evaluate import Evaluator, Proposal
 
 ROWS = 20_000
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.estimation.factors.copula import latent_correlations
-from dtstat.estimation.nonlinear.estimate import Method
-from dtstat.selection.evaluate import Proposal
-from dtstat.selection.finalists import Answers, Curves, fit_finalists
+from dtstat.curves.estimate import Method
+from dtstat.factors.copula import latent_correlations
+from dtstat.search.evaluate import Proposal
+from dtstat.search.finalists import Answers, Curves, fit_finalists
 
 THREE = np.kron(np.eye(3), np.ones((3, 1))).astype(bool)
 SIGNS = np.array([1, -1, 1, 1, 1, -1, -1, 1, -1])

@@ -11,14 +11,19 @@ from typing import Any
 
 import pandas as pd
 
-from dtstat.errors import DTError, InputError, nearest
-from dtstat.estimation.efa.congruence import SolutionComparison, compare_solutions
+from dtstat.core.errors import DTError, InputError, nearest
+from dtstat.efa.congruence import SolutionComparison, compare_solutions
 from dtstat.interop.r import session
-from dtstat.interop.r.lavaan import RModel, lavaan_cfa, read_parameters
-from dtstat.interop.r.psych import RFactors, psych_fa, read_factors
-from dtstat.interop.r.read import kind, read_frame, read_matrix, read_vector
+from dtstat.interop.r.models import (
+    RFactors,
+    RModel,
+    lavaan_cfa,
+    psych_fa,
+    read_factors,
+    read_parameters,
+)
 from dtstat.interop.r.session import RUnavailableError
-from dtstat.interop.r.write import write
+from dtstat.interop.r.values import kind, read_frame, read_matrix, read_vector, write
 
 __all__ = [
     "RFactors",

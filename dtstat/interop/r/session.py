@@ -7,7 +7,13 @@ import warnings
 from functools import cache
 from typing import Any
 
-from dtstat.errors import DTError, EstimationError, EstimationWarning, InputError, MissingExtraError
+from dtstat.core.errors import (
+    DTError,
+    EstimationError,
+    EstimationWarning,
+    InputError,
+    MissingExtraError,
+)
 
 _FEATURE = "The way to R"
 _INSTALL_R = "On Debian: apt-get install r-base-dev."
@@ -67,16 +73,12 @@ def interface() -> Any:
     except Exception as error:  # rpy2 raises what comes: OSError, RuntimeError, cffi's own
         raise _unavailable(error) from error
     finally:
-        _restore_library_path(path)
+        # With R's own path, which rpy2 sets, child Pythons would load a wrong library.
+        if path is None:
+            os.environ.pop("LD_LIBRARY_PATH", None)
+        else:
+            os.environ["LD_LIBRARY_PATH"] = path
     return ri
-
-
-def _restore_library_path(path: str | None) -> None:
-    """Undo what rpy2 does to the environment: with R's path, child Pythons load a wrong library."""
-    if path is None:
-        os.environ.pop("LD_LIBRARY_PATH", None)
-    else:
-        os.environ["LD_LIBRARY_PATH"] = path
 
 
 def _unavailable(error: Exception) -> RUnavailableError:

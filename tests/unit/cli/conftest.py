@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.cli import main
+from dtstat.cli.app import main
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dtstat as dt
-from dtstat.cli import app
+from dtstat.cli.app import app
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 

@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from dtstat.cli.output import plain, write_json
-from dtstat.version import __version__
+from dtstat.cli.options import finite_or_none, write_json
+from dtstat.core.about import __version__
 
 NINE_BY_NAME = ("path", "holzinger_swineford_9")
 BAD_FILES = {
@@ -44,4 +44,4 @@ def test_json_begins_with_version_and_call(tmp_path):
 
 def test_numbers_that_do_not_exist_are_null():
     values = [1.5, 2, "a", None, float("nan"), float("inf")]
-    assert [plain(value) for value in values] == [1.5, 2, "a", None, None, None]
+    assert [finite_or_none(value) for value in values] == [1.5, 2, "a", None, None, None]

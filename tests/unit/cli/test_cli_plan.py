@@ -76,7 +76,10 @@ def test_paper_numbers(run):
         (["--items", 1, "--margin", 0.2], "`p`"),
         (["--items", 5, "--margin", 0.2, "--factor-size", 9], "`factor_size`"),
         (["--factors", 0], "`n_factors`"),
-        (["--factors", 2, "--loading", "strong"], "--loading must be a number"),
+        (
+            ["--factors", 2, "--loading", "strong"],
+            "--loading must be numbers separated by commas; got",
+        ),
         (["--factors", 2, "--items-per-factor", "3,4,5"], "`items_per_factor`"),
         (["--factors", 2, "--loading", "1.2"], "`loading`"),
         (["--factors", 2, "--error", "2"], "`error`"),

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.cli import main
-from dtstat.cli.output import write_csv
+from dtstat.cli.app import main
+from dtstat.cli.options import write_csv
 
 
 def test_texts_are_no_formulas(tmp_path):

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dtstat.cli import app
-from dtstat.errors import InputError
-from dtstat.studies import table1
+from dtstat.cli.app import app
+from dtstat.core.errors import InputError
+from dtstat.studies.table1 import table1
 
 FEW = ("--n", 60, "--thresholds", 6)
 SMALL = ("study", "table1", "--reps", 2, "--designs", "chain,v_structure", *FEW)

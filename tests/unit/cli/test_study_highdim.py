@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from dtstat.cli import app
-from dtstat.errors import InputError
-from dtstat.studies import highdim
+from dtstat.cli.app import app
+from dtstat.core.errors import InputError
+from dtstat.studies.highdim import highdim
 
 FEW = ("--sizes", 40, "--phis", "0,0.75", "--shares", 0.4, "--readings", "own")
 SMALL = ("study", "highdim", "--reps", 2, *FEW, "--searches", "oracle,plain")
@@ -118,7 +118,7 @@ def test_a_second_call_goes_on(run, tmp_path):
     ("arguments", "said"),
     [
         (["--reps", 0], "`reps` must be a whole number of at least 1; got 0."),
-        (["--sizes", "40,x"], "`sizes` must be numbers separated by commas; got '40,x'."),
+        (["--sizes", "40,x"], "--sizes must be numbers separated by commas; got '40,x'."),
         (["--sizes", "10"], "`sizes` must be a whole number of at least 20"),
         (["--phis", "", "--shares", ""], "There must be one or more conditions"),
         (["--shares", "1.5"], "`shares` must be a number in [0, 1)"),

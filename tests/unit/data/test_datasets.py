@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from dtstat.data import as_items, datasets, load_dataset
-from dtstat.data.datasets import DATASETS
-from dtstat.errors import InputError
+from dtstat.core.errors import InputError
+from dtstat.data import datasets as module
+from dtstat.data.datasets import DATASETS, data_folder, datasets, load_dataset
+from dtstat.data.items import as_items
 
 ROOT = Path(__file__).parents[3]
 FROM_R = ("holzinger_swineford_9", "holzinger_swineford_26", "political_democracy")
@@ -91,10 +92,42 @@ def test_unknown_set_suggests_the_one_that_was_meant():
         load_dataset("iris")
 
 
+def test_the_folder_is_that_of_the_checkout():
+    assert data_folder() == ROOT / "data"
+
+
+def test_an_installed_package_has_its_own_folder(monkeypatch, tmp_path):
+    files = tmp_path / "files"
+    files.mkdir()
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "datasets.py"))
+    assert data_folder() != files  # an empty folder may be left of an older checkout
+    (files / "README.md").write_text("")
+    assert data_folder() == files
+
+
+def test_every_file_is_a_data_set_that_can_be_loaded():
+    assert {file.stem for file in data_folder().glob("*.csv")} == set(DATASETS)
+    assert {file.stem for file in (data_folder() / "codebooks").glob("*")} == set(DATASETS)
+
+
 @pytest.mark.parametrize("name", DATASETS)
 def test_readme_tells_where_each_file_comes_from(name):
-    readme = resources.files("dtstat.data").joinpath("files", "README.md").read_text("utf-8")
-    assert f"`{name}.csv`" in readme
+    assert f"`{name}.csv`" in (data_folder() / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_codebook_has_every_item_and_its_values(name):
+    book = pd.read_csv(data_folder() / "codebooks" / f"{name}.csv", index_col="item")
+    answers = load_dataset(name)
+    assert list(book.columns) == ["text", "group", "values"]
+    assert list(book.index) == list(answers.columns)
+    assert not book.isna().any().any()
+    for item, values in book["values"].items():
+        if " to " in values:
+            lowest, highest = answers[item].min(), answers[item].max()
+            assert values == f"{lowest:.2f} to {highest:.2f}"
+        else:
+            assert {float(value) for value in values.split(", ")} == set(answers[item].dropna())
 
 
 @pytest.mark.against_r
@@ -102,5 +135,5 @@ def test_files_are_what_r_writes(require_r, tmp_path):
     script = ROOT / "tools" / "make_datasets.R"
     subprocess.run(["Rscript", str(script), str(tmp_path)], check=True, capture_output=True)
     for name in FROM_R:
-        shipped = ROOT / "dtstat" / "data" / "files" / f"{name}.csv"
+        shipped = data_folder() / f"{name}.csv"
         assert (tmp_path / f"{name}.csv").read_bytes() == shipped.read_bytes()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.data import limits
+from dtstat.core import files as limits
 from dtstat.data.columns import parse_number
 
 
@@ -96,7 +96,7 @@ def test_names_no_file_can_have(path):
 
 def test_a_parquet_file_may_not_fill_the_memory(tmp_path, monkeypatch):
     pd.DataFrame({"a": [1.0] * 1_000, "b": [2.0] * 1_000}).to_parquet(tmp_path / "a.parquet")
-    monkeypatch.setattr("dtstat.checks.MOST_CELLS", 1_500)
+    monkeypatch.setattr("dtstat.core.checks.MOST_CELLS", 1_500)
     with pytest.raises(dt.InputError, match="no table has more than 1500 numbers"):
         dt.read_survey(tmp_path / "a.parquet")
 

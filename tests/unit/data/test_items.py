@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dtstat.data import ItemData, as_items, check_usable
-from dtstat.errors import DataWarning, InputError
+from dtstat.core.errors import DataWarning, InputError
+from dtstat.data.items import ItemData, as_items, check_usable
 
 
 def frame_with(column, name="q3"):

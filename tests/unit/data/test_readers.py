@@ -11,8 +11,9 @@ import pandas as pd
 import pyreadstat
 import pytest
 
-from dtstat.data import as_items, read_survey
-from dtstat.errors import DataWarning, InputError, MissingExtraError
+from dtstat.core.errors import DataWarning, InputError, MissingExtraError
+from dtstat.data.items import as_items
+from dtstat.data.readers import read_survey
 
 ANSWERS = pd.DataFrame({"q1": [1.0, 2.0, np.nan, 5.0], "q2": [0.1, -2.5, 3.25, 1 / 3]})
 
@@ -385,7 +386,7 @@ def write_labelled(path, values, labels, **arguments):
 def test_labels_that_look_like_missing_answers_are_noted(tmp_path, code, label):
     file = write_labelled(tmp_path / "a.sav", [1, 3, code], {1.0: "bad", 3.0: "good", code: label})
     message = (
-        rf"^item 'mood': code {code:g} is labelled '{label}' but not declared missing; "
+        rf"^item 'mood': code {code:g} is labeled '{label}' but not declared missing; "
         rf"pass missing_codes=\[{code:g}\]"
     )
     with pytest.warns(DataWarning, match=message) as caught:
@@ -421,7 +422,7 @@ def test_items_with_the_same_doubtful_code_share_one_warning(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 99.0], "b": [99.0, 2.0]})
     labels = {item: {1.0: "no", 2.0: "yes", 99.0: "refused"} for item in frame}
     pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_value_labels=labels)
-    with pytest.warns(DataWarning, match=r"^items 'a', 'b': code 99 is labelled") as caught:
+    with pytest.warns(DataWarning, match=r"^items 'a', 'b': code 99 is labeled") as caught:
         read_survey(tmp_path / "a.sav")
     assert len(caught) == 1
 

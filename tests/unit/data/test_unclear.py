@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat import InputError, read_survey
+from dtstat.core.errors import InputError
+from dtstat.data.readers import read_survey
 
 LARGE = 2**53
 

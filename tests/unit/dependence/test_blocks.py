@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.dependence.blocks import chance_floor
-from dtstat.dependence.pairs import blocks_of
+from dtstat.dependence.matrix import blocks_of
+from dtstat.dependence.sparse import chance_floor
 
 RNG = np.random.default_rng(8)
 FACTOR = RNG.normal(size=(120, 6))
@@ -20,7 +20,7 @@ RATINGS = np.clip(np.round(X + 3), 1, 5)
 @pytest.fixture
 def narrow(monkeypatch):
     """Blocks of seven items, so that thirty have several."""
-    for module in ("pairs", "blocks"):
+    for module in ("matrix", "sparse"):
         monkeypatch.setattr(sys.modules[f"dtstat.dependence.{module}"], "BLOCK", 7)
 
 

@@ -12,9 +12,11 @@ import pytest
 from scipy import stats
 
 import dtstat as dt
-from dtstat.data import as_items
-from dtstat.dependence import REGISTRY, DependenceMatrix, dependence_matrix
-from dtstat.errors import DataWarning, InputError
+from dtstat.core.errors import DataWarning, InputError
+from dtstat.data.items import as_items
+from dtstat.dependence.compute import dependence_matrix
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.measures import REGISTRY
 
 # The same sums in another order, or by another library.
 ROUNDING_TOL = 1e-12
@@ -216,7 +218,7 @@ class TestMissing:
         data.loc[:9, "a"] = np.nan
         data.loc[40:, "b"] = np.nan
         assert repr(compute(data)) == (
-            "DependenceMatrix: spearman of 3 items, 50 rows (at least 30 a pair)"
+            "DependenceMatrix: spearman of 3 items, 50 rows (at least 30 per pair)"
         )
 
     def test_no_counts_without_gaps(self) -> None:

@@ -9,9 +9,8 @@ import pytest
 from scipy.special import ndtri
 
 from dtstat.dependence import alignment as module
-from dtstat.dependence.distance import distance_correlation
-from dtstat.dependence.kernel import normalised_hsic
-from dtstat.dependence.rank import spearman
+from dtstat.dependence.alignment import distance_correlation, normalized_hsic
+from dtstat.dependence.spearman import spearman
 
 # Entries are kept in single precision, 6e-8 each; sums over pairs of rows average it out.
 SINGLE_TOL = 1e-6
@@ -59,7 +58,7 @@ def sample(n: int) -> np.ndarray:
 
 BOTH = pytest.mark.parametrize(
     ("measure", "twin"),
-    [(distance_correlation, distance_twin), (normalised_hsic, hsic_twin)],
+    [(distance_correlation, distance_twin), (normalized_hsic, hsic_twin)],
     ids=["distance", "hsic"],
 )
 

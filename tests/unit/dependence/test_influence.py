@@ -7,9 +7,9 @@ import pytest
 
 from dtstat.dependence.influence import latent_influence, most_rows, row_influences
 from dtstat.dependence.kendall import kendall
-from dtstat.dependence.moment import pearson
-from dtstat.dependence.ordinal import latent_correlation_matrix
-from dtstat.dependence.rank import spearman
+from dtstat.dependence.pearson import pearson
+from dtstat.dependence.polychoric import latent_correlation_matrix
+from dtstat.dependence.spearman import spearman
 
 COPIES = 40  # of every row, so that one more is a small change of the weights
 

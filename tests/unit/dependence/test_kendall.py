@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dtstat.dependence import kendall as kendall_pairs
 from dtstat.dependence import kendall as module
-from dtstat.dependence import kendall_pairs
 from dtstat.dependence.kendall import kendall, tau_b_by_bits
-from dtstat.dependence.rank import dense_codes
+from dtstat.dependence.spearman import dense_codes
 
 # All ways count exactly; only the final division rounds.
 ROUNDING_TOL = 1e-12

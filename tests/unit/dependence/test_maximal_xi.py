@@ -92,7 +92,7 @@ def test_maximal_of_known_dependence() -> None:
 def test_maximal_blocks_do_not_change_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(3).normal(size=(60, 9))
     whole = maximal_correlation(X)
-    monkeypatch.setattr(maximal_module, "_PAIRS_A_BLOCK", 7)
+    monkeypatch.setattr(maximal_module, "_PAIRS_PER_BLOCK", 7)
     calls: list[tuple[int, int]] = []
     blocks = maximal_correlation(X, lambda done, total: calls.append((done, total)))
     np.testing.assert_array_equal(blocks, whole)

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from dtstat.dependence.kendall import kendall
-from dtstat.dependence.moment import pearson
-from dtstat.dependence.rank import average_ranks, dense_codes, spearman
+from dtstat.dependence.pearson import pearson
+from dtstat.dependence.spearman import average_ranks, dense_codes, spearman
 
 # Sums of a few hundred products of numbers of size 1, added up in another order.
 ROUNDING_TOL = 1e-12

@@ -9,18 +9,18 @@ from scipy.optimize import minimize_scalar
 from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal
 
+from dtstat.core.errors import InputError
 from dtstat.dependence.bivariate_normal import (
     bivariate_normal_cdf,
     bivariate_normal_pdf,
     table_correlation,
 )
-from dtstat.dependence.ordinal import (
+from dtstat.dependence.polychoric import (
     latent_correlation_matrix,
     polychoric_pair,
     polyserial_pair,
     thresholds,
 )
-from dtstat.errors import InputError
 
 # The integral is good to a few units in the last place of 1.
 CDF_TOL = 1e-14

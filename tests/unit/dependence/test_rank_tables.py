@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ConstantInputWarning, spearmanr
 
 import dtstat as dt
-from dtstat.dependence.rank_tables import spearman_from_tables
+from dtstat.dependence.spearman import spearman_from_tables
 
 
 def coded(columns):

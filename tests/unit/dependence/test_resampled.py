@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.data import as_items
-from dtstat.dependence.compute import dependence_matrix
-from dtstat.dependence.resampled import RowDependence
+from dtstat.data.items import as_items
+from dtstat.dependence.compute import RowDependence, dependence_matrix
 
 
 def answers(seed, n=120, p=5, levels=5, gaps=0.0):

@@ -10,7 +10,9 @@ import pytest
 
 import dtstat as dt
 from dtstat.interop import r
-from dtstat.interop.r import lavaan, psych, session
+from dtstat.interop.r import models as lavaan
+from dtstat.interop.r import models as psych
+from dtstat.interop.r import session
 
 
 class Finder:

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.interop import r_bridge
-from dtstat.interop.bridge import views
-from dtstat.interop.bridge.functions import revived
-from dtstat.interop.bridge.wire import decode, encode
+from dtstat.interop import r_bridge, views
+from dtstat.interop.r_bridge import revive
+from dtstat.interop.wire import decode, encode
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 
@@ -19,7 +18,7 @@ NINE = dt.load_dataset("holzinger_swineford_9")
 def ask(name, progress=None, **arguments):
     answer = r_bridge.call(name, {k: encode(v) for k, v in arguments.items()}, progress)
     assert answer["ok"], answer["error"]
-    return revived(decode(answer["value"]))
+    return revive(decode(answer["value"]))
 
 
 def refused(name, **arguments):
@@ -173,5 +172,5 @@ def test_objects_of_r_become_those_of_python():
     }
     answer = r_bridge.call("fit", {"data": wire})
     assert answer["ok"], answer
-    loadings = revived(decode(answer["value"]))["loadings"]
+    loadings = revive(decode(answer["value"]))["loadings"]
     pd.testing.assert_frame_equal(loadings, dt.fit(NINE).loadings)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.interop.bridge.wire import NA_INTEGER, RArray, decode, encode, matrix, named
+from dtstat.interop.wire import NA_INTEGER, RArray, decode, encode, matrix, named
 
 
 def plain(value):

@@ -319,7 +319,7 @@ import dtstat.interop.sklearn
 
 def test_without_scikit_learn():
     assert ended_with(WITHOUT.format(name="sklearn")) == (
-        "dtstat.errors.MissingExtraError: The scikit-learn estimator needs the package "
+        "dtstat.core.errors.MissingExtraError: The scikit-learn estimator needs the package "
         "'scikit-learn', which is not installed. Install it with: pip install "
         '"dtstat[sklearn]". Or use dtstat.fit.'
     )

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dtstat.errors import InputError
-from dtstat.simulation.latent import (
+from dtstat.core.errors import InputError
+from dtstat.simulation.designs import (
     GRAPHS,
     MARGINALS,
     draw_latents,

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from dtstat.errors import InputError
+from dtstat.core.errors import InputError
+from dtstat.simulation.designs import independent_clusters
 from dtstat.simulation.maps import MAP_SETS, MAPS, additive_signal, assign_maps, find_map_set
-from dtstat.simulation.support import independent_clusters
 
 E = math.e
 # Values at z = -1, 0 and 2, worked out from the formulas of Appendix B.

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from dtstat.errors import InputError
-from dtstat.simulation.support import (
+from dtstat.core.errors import InputError
+from dtstat.simulation.designs import (
     independent_clusters,
     with_cross_loadings,
     without_unique_children,
 )
-from dtstat.structure import Structure
+from dtstat.structure.structure import Structure
 
 SEEDS = range(20)
 

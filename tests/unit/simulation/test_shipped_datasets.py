@@ -1,4 +1,4 @@
-"""The simulated files in the package are what the script makes today."""
+"""The simulated data sets and their codebooks are what the script makes today."""
 
 import runpy
 from io import StringIO
@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 SCRIPT = Path(__file__).parents[3] / "tools" / "make_simulated_datasets.py"
-NAMES = ["sim_v_structure.csv", "sim_chain.csv", "sim_double_mediation.csv", "likert_survey.csv"]
+SETS = ("sim_v_structure", "sim_chain", "sim_double_mediation", "likert_survey")
+NAMES = [f"{folder}{name}.csv" for name in SETS for folder in ("", "codebooks/")]
 
 
 @pytest.fixture(scope="module")

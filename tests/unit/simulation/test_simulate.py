@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.errors import InputError
-from dtstat.simulation import Simulation, simulate
+from dtstat.core.errors import InputError
+from dtstat.simulation.generate import Simulation, simulate
 from dtstat.simulation.maps import MAPS
 
 # Monte Carlo standard errors allowed; a single comparison exceeds 5 once in 1.7 million, and

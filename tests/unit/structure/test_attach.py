@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dtstat.structure.attach import attach, attached_items, implied_loadings
-from dtstat.structure.barcode import Barcode, barcode
-from dtstat.structure.cover import covers
-from dtstat.structure.sets import ItemSets
+from dtstat.structure.barcode import Barcode, ItemSets, barcode
+from dtstat.structure.cliques import attach, attached_items, implied_loadings
+from dtstat.structure.path import covers
 
 ROUNDING = 1e-12
 LEAST, MIN_CHILDREN = 0.2, 3

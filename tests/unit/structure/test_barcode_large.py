@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dtstat import independent_maximal_cliques
-from dtstat.structure import spells
+from dtstat.structure import simplicial
 from dtstat.structure.barcode import barcode
+from dtstat.structure.cliques import independent_maximal_cliques
 
 N_THRESHOLDS = 60
 
@@ -87,14 +87,14 @@ def test_same_as_one_graph_at_a_time(name):
 
 @pytest.mark.parametrize("name", ["noise", "blocks", "equicorrelated", "nested"])
 def test_some_cliques_are_beyond_the_size_that_is_scanned(name):
-    assert bars_of(MATRICES[name]).sizes.max() > spells._SCAN_LIMIT
+    assert bars_of(MATRICES[name]).sizes.max() > simplicial._SCAN_LIMIT
 
 
 def test_no_listed_pair_inside_the_set():
     """All of the listed weakest pairs involve junk, so the strong items have to be scanned."""
     strong = 100
     R = MATRICES["clique among junk"]
-    listed = spells._weakest_pairs(np.abs(R))
+    listed = simplicial._weakest_pairs(np.abs(R))
     assert (listed.max(axis=1) >= strong).all()
     bars = bars_of(R)
     whole = bars.members[:, :strong].all(axis=1) & ~bars.members[:, strong:].any(axis=1)
@@ -108,7 +108,7 @@ def test_no_listed_pair_inside_the_set():
 def test_a_short_list_of_weakest_pairs_changes_nothing(per_item, monkeypatch):
     R = MATRICES["blocks"]
     before = bars_of(R)
-    monkeypatch.setattr(spells, "_weakest_pairs", lambda R: all_pairs(R)[: per_item * len(R)])
+    monkeypatch.setattr(simplicial, "_weakest_pairs", lambda R: all_pairs(R)[: per_item * len(R)])
     assert_same_bars(bars_of(R), before)
 
 
@@ -127,16 +127,16 @@ def assert_same_bars(a, b):
 def test_blocks_of_rows_change_nothing(rows, monkeypatch):
     R = MATRICES["blocks"]
     before = bars_of(R)
-    monkeypatch.setattr(spells, "_ROWS_A_BLOCK", rows)
+    monkeypatch.setattr(simplicial, "_ROWS_PER_BLOCK", rows)
     assert_same_bars(bars_of(R), before)
 
 
-def test_more_spells_than_there_was_room_for():
+def test_more_intervals_than_there_was_room_for():
     p = 150
     R = nested(p)
     strength = R.copy()
     np.fill_diagonal(strength, np.inf)
-    assert len(spells.simplicial_spells(strength).vertex) > 32 * p
+    assert len(simplicial.simplicial_intervals(strength).vertex) > 32 * p
     bars = bars_of(R)
     assert sorted(bars.sizes) == list(range(2, p + 1))
     assert all(sum(row) == row[: sum(row)].sum() for row in bars.members)

@@ -2,7 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat import InputError, Structure, independent_maximal_cliques
+from dtstat.core.errors import InputError
+from dtstat.structure.cliques import independent_maximal_cliques
+from dtstat.structure.structure import Structure
 
 PATH_OF_THREE = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 

@@ -3,7 +3,9 @@ import itertools
 import numpy as np
 import pytest
 
-from dtstat import InputError, Structure, compare
+from dtstat import compare
+from dtstat.core.errors import InputError
+from dtstat.structure.structure import Structure
 
 N_PAIRS = 300
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from dtstat.structure.barcode import Barcode, barcode
-from dtstat.structure.cover import covers
-from dtstat.structure.sets import ItemSets
+from dtstat.structure.barcode import Barcode, ItemSets, barcode
+from dtstat.structure.path import covers
 
 SEEDS = range(60)
 

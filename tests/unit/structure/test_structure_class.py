@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat import InputError, Structure
-from dtstat.structure.names import read_legend
+from dtstat.core.errors import InputError
+from dtstat.structure.structure import Structure, read_legend
 
 # What R 4.2's make.names() gives.
 R_NAMES = {

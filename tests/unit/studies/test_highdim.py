@@ -6,11 +6,12 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.errors import EstimationError, InputError
-from dtstat.studies import HighDimResult, highdim, highdim_cells, recovery, table1
-from dtstat.studies.highdim_cells import Cell, HighDimCall, Task, conditions
+from dtstat.core.errors import EstimationError, InputError
+from dtstat.studies import recovery
+from dtstat.studies.highdim import HighDimResult, highdim
 from dtstat.studies.paper import HIGHDIM_SIZES
-from dtstat.studies.recovery import child_seeds
+from dtstat.studies.recovery import Cell, HighDimCall, Task, child_seeds, conditions
+from dtstat.studies.table1 import table1
 
 ONE = {"sizes": 40, "phis": 0.75, "shares": (), "searches": "oracle"}
 TINY = {"sizes": 40, "phis": (0, 0.75), "shares": 0.4, "searches": ("oracle", "plain")}
@@ -25,13 +26,13 @@ def timeless(result):
 def drawn(monkeypatch):
     """Arguments of the data sets that were drawn."""
     seen = []
-    real = highdim_cells.simulate
+    real = recovery.simulate
 
     def simulate(design, **arguments):
         seen.append(arguments)
         return real(design, **arguments)
 
-    monkeypatch.setattr(highdim_cells, "simulate", simulate)
+    monkeypatch.setattr(recovery, "simulate", simulate)
     return seen
 
 
@@ -122,7 +123,7 @@ def test_where_a_data_set_cannot_be_fitted_it_is_named(monkeypatch):
     def fit(data, **arguments):
         raise EstimationError("No.")
 
-    monkeypatch.setattr(highdim_cells, "fit", fit)
+    monkeypatch.setattr(recovery, "fit", fit)
     said = r"Data set 1 of n = 40, share 0.4 own \(seed \d+\) cannot be fitted \(plain\). No."
     with pytest.raises(EstimationError, match=said):
         highdim(1, 40, phis=(), shares=0.4, searches="plain")
@@ -170,7 +171,7 @@ def test_summary_prints_what_was_found_and_what_the_paper_says(known):
     assert "100 share 0.2 own 0.8 0.900 1.200" in shown
     assert "100 phi 0 - 1.000 -" in shown
     assert (
-        "Data: 1 to 3 data sets a condition, n = 100, 1.5 n items, 0.1 n factors, seed 1" in shown
+        "Data: 1 to 3 data sets per condition, n = 100, 1.5 n items, 0.1 n factors, seed 1" in shown
     )
     assert "1 choice came with warnings; see the records." in lines
     assert max(map(len, lines)) <= 115
@@ -335,8 +336,3 @@ def test_the_figure_is_written(known, tmp_path):
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InputError, match="there is no folder"):
         known.plot(tmp_path / "no" / "figure.png")
-
-
-def test_the_path_is_that_of_the_first_study():
-    """The oracle of both studies is one function."""
-    assert highdim_cells.oracle is recovery.oracle

@@ -2,8 +2,8 @@ import os
 
 import pytest
 
-from dtstat.errors import DTError, InputError, MissingExtraError
-from dtstat.execution.ledger import Ledger
+from dtstat.core.checkpoints import Ledger
+from dtstat.core.errors import DTError, InputError, MissingExtraError
 from dtstat.studies.runner import run_missing
 
 NAMES = ("design", "replicate")

@@ -7,10 +7,11 @@ import sys
 import pandas as pd
 import pytest
 
-from dtstat.errors import InputError
-from dtstat.studies import Table1Result, recovery, table1
+from dtstat.core.errors import InputError
+from dtstat.studies import recovery
 from dtstat.studies.paper import TABLE1
 from dtstat.studies.recovery import RecoveryCall
+from dtstat.studies.table1 import Table1Result, table1
 
 FEW = {"n": 60, "thresholds": 6}
 SMALL = {"reps": 2, **FEW}

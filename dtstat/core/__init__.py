@@ -1,0 +1,1 @@
+"""Shared utilities: errors, argument checks, parallel runs, saved files, tables, pictures."""

@@ -1,0 +1,291 @@
+"""Parallel runs, progress, and threads of linear algebra: the one place for all three.
+
+joblib does it, so joblib's configuration holds: processes or threads here, or, inside
+
+    with joblib.parallel_config("dask"):
+        dtstat.stability(data)
+
+the workers of a cluster that a ``dask.distributed.Client`` is connected to (any backend that is
+registered with joblib will do). What comes out is the same everywhere: every piece draws its own
+random numbers, linear algebra has one thread wherever a piece is done, outcomes go by the number of
+their piece and not by when they come, and a piece whose worker died is done again.
+
+``progress`` is, everywhere in dtstat, one of: None or False (silence), True (a bar on standard
+error), or a function ``(done, total)`` that is called from the caller's own thread. The core
+never prints.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+import cloudpickle
+import threadpoolctl
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
+
+from dtstat.core import checks
+from dtstat.core.errors import DTError, foreign_warnings
+
+T = TypeVar("T")
+U = TypeVar("U")
+Jobs = int | None
+Chunk = Sequence[tuple[int, T]]
+Outcomes = Generator[tuple[int, U]]
+Progress = bool | Callable[[int, int], Any] | None
+
+_MOST_FRUITLESS = 3  # passes in a row of which workers finished nothing before one died
+_CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
+# Of joblib's processes and of dask's workers; the latter need not be installed.
+_LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
+
+
+def check_jobs(n_jobs: object) -> Jobs:
+    """Return a number of workers: -1 for all cores, None for what joblib is configured for."""
+    if n_jobs is None:
+        return None
+    advice = "Give a number of workers, -1 for all cores, or None."
+    jobs = checks.integer("n_jobs", n_jobs, -1, advice)
+    if jobs == 0:
+        raise checks.refusal("n_jobs", "a number of workers", n_jobs, advice)
+    return jobs
+
+
+def run(
+    work: Callable[[T], U],
+    pieces: Sequence[T],
+    n_jobs: Jobs = None,
+    *,
+    threads: bool = False,
+    ordered: bool = False,
+    fine: bool = False,
+) -> Outcomes[U]:
+    """Do some work on every piece; yield the number of each piece with its outcome.
+
+    Parameters
+    ----------
+    work
+        Function of a piece. What it holds, such as data, is sent to a worker once: joblib maps
+        large arrays into processes, and a dask cluster gets a copy for each worker.
+    pieces
+        What it is called with.
+    n_jobs
+        Workers; -1 for all cores, None for what joblib is configured for, one if it is not.
+    threads
+        Whether threads of this process will do, because the work releases the interpreter lock.
+    ordered
+        Whether outcomes are wanted in the order of the pieces, not as they come.
+    fine
+        Whether pieces are so small that many should travel together.
+
+    Raises
+    ------
+    DTError
+        If workers die and none of the pieces left can be finished.
+    """
+    workers = effective_n_jobs(n_jobs)
+    if workers == 1 or len(pieces) < 2:
+        with one_thread():
+            for k, piece in enumerate(pieces):
+                yield k, work(piece)
+        return
+    size = max(1, len(pieces) // (_CHUNKS_PER_WORKER * workers)) if fine else 1
+    missing = dict.fromkeys(range(len(pieces)))  # a set that keeps its order
+    how = "generator" if ordered else "generator_unordered"
+    pool = partial(Parallel, n_jobs=n_jobs, prefer="threads" if threads else None, return_as=how)
+    fruitless = 0
+    while missing:
+        before = len(missing)
+        try:
+            for k, outcome in _run_once(work, pieces, [*missing], size, pool):
+                del missing[k]
+                yield k, outcome
+        except Exception as error:
+            if not _lost_worker(error):
+                raise
+            fruitless = fruitless + 1 if len(missing) == before else 0
+            if fruitless == _MOST_FRUITLESS:
+                raise DTError(
+                    "Workers were ended from outside, most often for want of memory, and "
+                    f"{before} pieces of the work could not be finished. Use fewer workers "
+                    "(`n_jobs`), or workers with more memory."
+                ) from error
+
+
+def track(
+    work: Iterable[T], progress: Progress, label: str, total: int | None = None
+) -> Iterator[T]:
+    """Yield from ``work`` and report after each piece is done."""
+    if total is None:
+        total = len(work) if isinstance(work, Sized) else 0
+    if progress is True:
+        from tqdm import tqdm
+
+        yield from tqdm(work, desc=label, total=total, leave=False)
+    elif callable(progress):
+        for done, piece in enumerate(work, start=1):
+            yield piece
+            progress(done, total)
+    else:
+        yield from work
+
+
+@contextmanager
+def one_thread() -> Generator[None]:
+    """Give the linear algebra libraries one thread each, so that sums do not depend on the cores.
+
+    The functions users call ask for it before they compute: their loops run over matrices so small
+    that threads cost more than they bring (benchmarks/results/threads.md).
+    """
+    own = _THREAD.limit  # a generator may be closed by another thread
+    with _LOCK:
+        _PROCESS.acquire()
+        own.acquire()
+    try:
+        yield
+    finally:
+        with _LOCK:
+            own.release()
+            _PROCESS.release()
+
+
+def _run_once(
+    work: Callable[[T], U],
+    pieces: Sequence[T],
+    which: Sequence[int],
+    size: int,
+    pool: Callable[[], Parallel],
+) -> Outcomes[U]:
+    """Hand out pieces in chunks once; yield what comes back."""
+    chunks = [
+        [(k, pieces[k]) for k in which[start : start + size]]
+        for start in range(0, len(which), size)
+    ]
+    client = getattr(get_active_backend()[0], "client", None)
+    tasks: Iterable[Any] = (delayed(do)(work, chunk) for chunk in chunks)
+    opened: Callable[[Any], Chunk[U]] = list
+    if client is not None:
+        tasks, opened = _cluster_tasks(work, chunks, client), _unpack
+    with one_thread():  # for threads of this process; other processes see to it themselves
+        parts = pool()(tasks)
+        try:
+            for part in parts:
+                yield from opened(part)
+        except BaseException:
+            with foreign_warnings("ignore", UserWarning):  # joblib tells of tasks given up
+                parts.close()
+            raise
+
+
+def do(work: Callable[[T], U], chunk: Chunk[T]) -> list[tuple[int, U]]:
+    """Do some pieces in a worker, which hands out no work of its own."""
+    with one_thread(), parallel_config(backend="sequential"):
+        return [(k, work(piece)) for k, piece in chunk]
+
+
+def _lost_worker(error: BaseException) -> bool:
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    return bool(_LOST & kinds) or isinstance(error, concurrent.futures.CancelledError)
+
+
+def _cluster_tasks(
+    work: Callable[[Any], Any], chunks: Sequence[Chunk[Any]], client: Any
+) -> Iterator[Any]:
+    """Make a task of each chunk for a dask cluster; every worker gets a copy of the work, once.
+
+    joblib would send the work to one worker, and it would be lost with that worker. Pieces and
+    outcomes travel packed: a cluster would lay arrays down at any address, and sums over an array
+    that begins at an odd one are made in another order, so that last digits would differ.
+    """
+    everywhere = client.scatter(_Packed(work), broadcast=True, hash=False)
+    return (delayed(_do)(everywhere, _pack(chunk)) for chunk in chunks)
+
+
+class _Packed:
+    """Work that is packed whenever it is sent, between workers too."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self.work = work
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpack_work, (_pack(self.work),)
+
+
+def _unpack_work(content: bytes) -> _Packed:
+    return _Packed(_unpack(content))
+
+
+def _do(packed: _Packed, chunk: bytes) -> bytes:
+    return _pack(do(packed.work, _unpack(chunk)))
+
+
+def _pack(value: Any) -> bytes:
+
+    content: bytes = cloudpickle.dumps(value)
+    return content
+
+
+def _unpack(content: bytes) -> Any:
+
+    return cloudpickle.loads(content)
+
+
+# The number of threads of most libraries belongs to the whole process: where several ask for one,
+# the first sets it and the last sets it back. That of OpenMP belongs to each thread of the caller,
+# and is counted and set back there.
+_LOCK = threading.RLock()
+
+
+class _Libraries:
+    """The libraries loaded; looked for, which takes milliseconds, only when modules were added."""
+
+    def __init__(self) -> None:
+        self._modules = 0
+        self._found: Any = None
+
+    def limit(self, kind: str) -> Any:
+        """Give the libraries of a kind one thread; return what sets them back."""
+        if self._modules != len(sys.modules):
+            self._modules, self._found = len(sys.modules), threadpoolctl.ThreadpoolController()
+        return self._found.select(user_api=kind).limit(limits=1)
+
+
+class _Limit:
+    """How many have asked for one thread of a kind of libraries, and what the last sets back."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind, self._asked, self._set = kind, 0, None
+
+    def acquire(self) -> None:
+        self._asked += 1
+        if self._asked == 1:
+            _take_control()
+            self._set = _LIBRARIES.limit(self._kind)
+
+    def release(self) -> None:
+        self._asked -= 1
+        if not self._asked and self._set is not None:
+            _take_control()
+            self._set.restore_original_limits()
+
+
+class _ThreadLimit(threading.local):
+    def __init__(self) -> None:
+        self.limit = _Limit("openmp")
+
+
+def _take_control() -> None:
+    """Let this thread set what another has set: threadpoolctl keeps OpenBLAS to the first."""
+    openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
+    if hasattr(openblas, "clear_controlling_thread"):  # older versions let every thread
+        openblas.clear_controlling_thread(force=True)
+
+
+_LIBRARIES = _Libraries()
+_PROCESS, _THREAD = _Limit("blas"), _ThreadLimit()

@@ -1,0 +1,1 @@
+"""Factor models with nonlinear item responses: splines, networks, sampler, likelihoods."""

@@ -1,0 +1,355 @@
+"""Exploratory factor analysis: the fit, and its result with tables and pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dtstat.core import checks
+from dtstat.core.arrays import BoolArray, FloatArray
+from dtstat.core.canvas import DrawFunction, draw
+from dtstat.core.errors import DataWarning, EstimationError, warn
+from dtstat.core.loading_table import item_complexity, table_order, variance_frame
+from dtstat.core.plots import draw_diagram, draw_loadings
+from dtstat.core.tables import Summary, Table
+from dtstat.data.items import ItemData
+from dtstat.dependence.compute import dependence_matrix
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.efa.extraction import Extraction, FitIndices, extract, fit_indices
+from dtstat.efa.rotation import OBLIQUE, Rotation, rotate
+from dtstat.structure.structure import Structure
+
+ROWS_ADVICE = "It is the number of rows behind the matrix."
+_NO_ROWS = "Rows unknown: no chi-square, TLI, RMSEA and BIC. Give `n_obs` to have them."
+_NOT_NORMAL = (
+    "No chi-square, TLI, RMSEA and BIC: their theory is of Pearson correlations, not of {} ones."
+)
+_NOT_DEFINITE = "Matrix not positive definite: no likelihood chi-square, TLI, RMSEA and BIC."
+
+
+def fit_efa(
+    data: DependenceMatrix | ItemData,
+    n_factors: int,
+    method: str = "minres",
+    rotation: str = "oblimin",
+    n_obs: int | None = None,
+) -> EFAFit:
+    """Extract and rotate factors; arguments as in :func:`dtstat.efa`.
+
+    Correlations are taken as they are; of answers, Pearson correlations are computed on the rows
+    each pair of items has in common.
+
+    Raises
+    ------
+    InputError
+        If an argument is impossible, or ML meets a matrix that is not positive definite.
+    EstimationError
+        If the correlations hold fewer factors, so that these cannot be rotated.
+
+    Warns
+    -----
+    DataWarning
+        If there are more factors than the correlations can determine, or items explained without
+        error (Heywood cases).
+    """
+    matrix, n = correlations(data, n_obs)
+    extraction = extract(matrix.values, n_factors, method)
+    try:
+        rotated = rotate(extraction.loadings, rotation)
+    except np.linalg.LinAlgError:
+        raise EstimationError(
+            f"The {extraction.loadings.shape[1]} factors cannot be rotated: the correlations hold "
+            "fewer, so that one is made of the others. Ask for fewer factors, or use "
+            "rotation='none'."
+        ) from None
+    pairwise_n = matrix.pairwise_n if n_obs is None else None
+    counts = (n, pairwise_n) if matrix.measure == "pearson" else (None, None)
+    indices = fit_indices(matrix.values, extraction, *counts)
+    notes = tuple(_warn_of_doubts(matrix, extraction, rotated, indices.df))
+    return EFAFit(matrix, method, rotation, n, extraction, rotated, indices, notes)
+
+
+def correlations(
+    data: DependenceMatrix | ItemData, n_obs: int | None
+) -> tuple[DependenceMatrix, int | None]:
+    """Return the correlations, and the number of rows to count with."""
+    matrix = dependence_matrix(data, "pearson") if isinstance(data, ItemData) else data
+    if n_obs is None:
+        return matrix, matrix.n_obs
+    return matrix, checks.integer("n_obs", n_obs, 3, ROWS_ADVICE)
+
+
+def _warn_of_doubts(
+    matrix: DependenceMatrix, extraction: Extraction, rotated: Rotation, df: int
+) -> Iterator[str]:
+    """Warn of what makes the solution doubtful, and yield the warnings."""
+    p, d = extraction.loadings.shape
+    heywood = ", ".join(_marked(matrix.names, extraction.heywood))
+    doubts = {
+        f"{d} factors have more loadings than {p} items have correlations ({df} degrees of "
+        "freedom): they are not determined. Ask for fewer.": df < 0,
+        f"Heywood case: the factors explain {heywood} without error. Ask for fewer factors, or "
+        "leave out an item that nearly repeats another.": extraction.heywood.any(),
+        "The extraction did not converge; do not trust the loadings.": not extraction.converged,
+        "The rotation did not converge; do not trust the loadings.": not rotated.converged,
+    }
+    for doubt in (text for text, holds in doubts.items() if holds):
+        warn(doubt, DataWarning, stacklevel=4)
+        yield doubt
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EFAFit:
+    """An exploratory factor solution.
+
+    Attributes
+    ----------
+    dependence
+        The correlations it was computed from.
+    method, rotation
+        How factors were extracted and rotated.
+    n_obs
+        Rows behind the correlations; None if unknown.
+    extraction
+        Unrotated loadings and uniquenesses, and whether the search ended well.
+    rotated
+        Pattern matrix and factor correlations, as arrays.
+    fit_indices
+        How well the factors reproduce the correlations.
+    notes
+        What the user was warned of.
+    """
+
+    dependence: DependenceMatrix
+    method: str
+    rotation: str
+    n_obs: int | None
+    extraction: Extraction
+    rotated: Rotation
+    fit_indices: FitIndices
+    notes: tuple[str, ...] = ()
+
+    @property
+    def item_names(self) -> tuple[str, ...]:
+        """Names of the p items."""
+        return self.dependence.names
+
+    @property
+    def n_factors(self) -> int:
+        """Number of factors d."""
+        return int(self.rotated.pattern.shape[1])
+
+    @property
+    def factor_names(self) -> tuple[str, ...]:
+        """F1, F2, ... by falling variance explained."""
+        return tuple(f"F{k + 1}" for k in range(self.n_factors))
+
+    @property
+    def loadings(self) -> pd.DataFrame:
+        """Pattern matrix, items by factors."""
+        return self._by_factor(self.rotated.pattern, self.item_names)
+
+    @property
+    def factor_correlations(self) -> pd.DataFrame:
+        """Correlations of the factors; the identity for an orthogonal rotation."""
+        return self._by_factor(self.rotated.factor_correlations, self.factor_names)
+
+    @property
+    def communalities(self) -> pd.Series[float]:
+        """Variance of each item that the factors explain: diag(P Φ P')."""
+        return self._by_item((self.extraction.loadings**2).sum(axis=1))
+
+    @property
+    def uniquenesses(self) -> pd.Series[float]:
+        """Error variance of each item, at least 0.005."""
+        return self._by_item(self.extraction.uniquenesses)
+
+    @property
+    def complexity(self) -> pd.Series[float]:
+        """Hofmann's number of factors each item needs."""
+        return self._by_item(np.nan_to_num(item_complexity(self.rotated.pattern)))
+
+    @property
+    def heywood(self) -> tuple[str, ...]:
+        """Items explained without error, as far as the bound allows."""
+        return _marked(self.item_names, self.extraction.heywood)
+
+    @property
+    def variance(self) -> pd.DataFrame:
+        """Variance explained by each factor, diag(Φ P'P), as sum, shares and running shares."""
+        return variance_frame(self.loadings, self.factor_correlations)
+
+    @property
+    def fit_measures(self) -> dict[str, float | None]:
+        """Fit indices by name; None where they cannot be known."""
+        return asdict(self.fit_indices)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Items by factors, then communality h2, uniqueness u2 and complexity com."""
+        more = {"h2": self.communalities, "u2": self.uniquenesses, "com": self.complexity}
+        return self.loadings.assign(**more)
+
+    def tidy(self) -> pd.DataFrame:
+        """One row per item and factor: item, factor, loading."""
+        pairs = [(item, factor) for item in self.item_names for factor in self.factor_names]
+        frame = pd.DataFrame(pairs, columns=["item", "factor"])
+        return frame.assign(loading=self.rotated.pattern.ravel())
+
+    def glance(self) -> pd.DataFrame:
+        """One row: what was fitted, and every fit index (NaN where unknown)."""
+        about = {
+            "method": self.method,
+            "rotation": self.rotation,
+            "n_obs": math.nan if self.n_obs is None else self.n_obs,
+            "n_items": len(self.item_names),
+            "n_factors": self.n_factors,
+            "converged": self.extraction.converged and self.rotated.converged,
+        }
+        known = {k: math.nan if v is None else v for k, v in self.fit_measures.items()}
+        return pd.DataFrame([about | known])
+
+    def to_structure(self, cutoff: float = 0.3) -> Structure:
+        """Structure of the loadings of at least ``cutoff`` in size, without empty factors."""
+        least = checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
+        A: BoolArray = np.abs(self.rotated.pattern) >= least
+        kept: BoolArray = np.logical_or.reduce(A, axis=0)
+        return Structure(A[:, kept], self.item_names, _marked(self.factor_names, kept))
+
+    def summary(self, sort: bool = False, cutoff: float = 0.0, digits: int = 2) -> Summary:
+        """Tabulate loadings, variance explained, factor correlations and fit.
+
+        Parameters
+        ----------
+        sort
+            Group items by their strongest factor, strongest first.
+        cutoff
+            Loadings smaller than this in size are left blank.
+        digits
+            Decimals of the loadings.
+        """
+        least = checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
+        digits = checks.integer("digits", digits, 0, "2 is usual.", at_most=15)
+        sort = checks.flag("sort", sort, "True groups items by factor.")
+        shown = self.variance if self.n_factors > 1 else self.variance.iloc[:2]
+        tables = [
+            self._loading_table(sort, least, digits),
+            number_table("Variance explained", shown, digits),
+        ]
+        if self.rotation in OBLIQUE and self.n_factors > 1:
+            tables.append(number_table("Factor correlations", self.factor_correlations, digits))
+        return Summary(self._head(), (*tables, self._fit_table()))
+
+    def plot(self, kind: str = "loadings", ax: Any = None, **options: Any) -> Any:
+        """Draw the solution; needs matplotlib (the extra ``plot``).
+
+        Parameters
+        ----------
+        kind
+            "loadings": heat map. "diagram": factors, items, and loadings as lines.
+        ax
+            Axes to draw on; a new figure if None.
+        options
+            ``cutoff=0.3``: loadings of smaller size have no number, or no line.
+        """
+        return draw(_PICTURES, self, kind, ax, options)
+
+    def _head(self) -> tuple[str, ...]:
+        plural = "" if self.n_factors == 1 else "s"
+        return (
+            f"Exploratory factor analysis by {self.method}, rotation {self.rotation}: "
+            f"{self.n_factors} factor{plural}",
+            str(self.dependence),
+            *self.notes,
+        )
+
+    def _loading_table(self, sort: bool, cutoff: float, digits: int) -> Table:
+        frame = self.to_frame()
+        if sort:
+            frame = frame.iloc[table_order(self.loadings)]
+        d = self.n_factors
+        rows = tuple(
+            (
+                str(item),
+                *("" if abs(v) < cutoff else f"{v:.{digits}f}" for v in values[:d]),
+                *(f"{v:.{digits}f}" for v in values[d:-1]),
+                f"{values[-1]:.1f}",
+            )
+            for item, values in zip(frame.index, frame.to_numpy().tolist(), strict=True)
+        )
+        kind = "pattern matrix" if self.rotation in OBLIQUE else "loadings"
+        notes = ["h2: communality. u2: uniqueness. com: factors an item needs (Hofmann)."]
+        notes += [f"Blank: below {cutoff:g}."] if cutoff > 0 else []
+        headers = ("item", *map(str, frame.columns))
+        return Table(f"Standardized {kind}", headers, rows, "l" + "r" * (d + 3), tuple(notes))
+
+    def _fit_table(self) -> Table:
+        f = self.fit_indices
+        lines = [
+            ("Likelihood chi-square", _test(f.chi_square, f.df, f.p_value)),
+            ("Chi-square without factors", _test(f.chi_square_null, f.df_null, None)),
+            ("Empirical chi-square", _test(f.empirical_chi_square, f.df, f.empirical_p_value)),
+            ("RMSR", _number(f.rmsr, 3)),
+            ("RMSR, df corrected", _number(f.rmsr_corrected, 3)),
+            ("Fit off the diagonal", _number(f.fit_off_diagonal, 3)),
+            ("Tucker-Lewis index", _number(f.tli, 3)),
+            ("RMSEA", _number(f.rmsea, 3)),
+            ("RMSEA, 90% from", _number(f.rmsea_low, 3)),
+            ("RMSEA, 90% to", _number(f.rmsea_high, 3)),
+            ("BIC", _number(f.bic, 2)),
+            ("Mean item complexity", _number(float(self.complexity.mean()), 1)),
+        ]
+        rows = tuple((name, value) for name, value in lines if value)
+        reasons = {
+            _NO_ROWS: self.n_obs is None,
+            _NOT_DEFINITE: f.objective is None,
+            _NOT_NORMAL.format(self.dependence.measure): self.dependence.measure != "pearson",
+        }
+        notes = tuple(reason for reason, holds in reasons.items() if holds)
+        return Table("Fit", ("measure", "value"), rows, "ll", notes)
+
+    def _by_factor(self, values: FloatArray, index: Sequence[str]) -> pd.DataFrame:
+        return pd.DataFrame(values.copy(), index=list(index), columns=list(self.factor_names))
+
+    def _by_item(self, values: FloatArray) -> pd.Series[float]:
+        return pd.Series(values.copy(), index=list(self.item_names))
+
+    def __repr__(self) -> str:
+        return "\n".join(self._head())
+
+
+def _marked(names: Sequence[str], marks: BoolArray) -> tuple[str, ...]:
+    return tuple(name for name, marked in zip(names, marks, strict=True) if marked)
+
+
+def number_table(title: str, frame: pd.DataFrame, digits: int) -> Table:
+    """Table of numbers with its row names as first column."""
+    named = frame.rename_axis("").reset_index()
+    named[""] = named[""].astype(str)
+    return Table.from_frame(named, title, digits=digits)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def _test(chi: float | None, df: int, p_value: float | None) -> str:
+    if chi is None:
+        return ""
+    test = "" if p_value is None else f", p = {p_value:.2g}" if p_value > 0 else ", p < 1e-300"
+    return f"{chi:.2f} on {df} df{test}"
+
+
+def _draw_loadings(fit: EFAFit, ax: Any, cutoff: float = 0.3) -> Any:
+    return draw_loadings(fit, ax, cutoff)
+
+
+def _draw_diagram(fit: EFAFit, ax: Any, cutoff: float = 0.3) -> Any:
+    return draw_diagram(fit, ax, cutoff)
+
+
+_PICTURES: dict[str, DrawFunction] = {"loadings": _draw_loadings, "diagram": _draw_diagram}

@@ -1,1 +1,0 @@
-"""Fitting a given structure: linear, ordinal and nonlinear."""

@@ -1,1 +1,0 @@
-"""Factor models of a given structure on rank correlations."""

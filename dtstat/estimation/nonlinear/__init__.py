@@ -1,1 +1,0 @@
-"""Factor models with curves: samplers, splines, likelihoods."""

@@ -1,1 +1,0 @@
-"""Structural equation models in lavaan's sense."""

@@ -1,0 +1,1 @@
+"""The factor model of a given structure: correlations, likelihood, test, errors, scores."""

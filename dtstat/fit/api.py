@@ -1,0 +1,283 @@
+"""From answers to the structure behind them, in one call."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from dtstat.core import checks
+from dtstat.core.checkpoints import CheckpointFile, checkpoint_seed
+from dtstat.core.checks import Seed
+from dtstat.core.errors import InputError, nearest
+from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
+from dtstat.data.frames import as_frame, has_names
+from dtstat.data.items import ItemData, as_items
+from dtstat.dependence.api import Data
+from dtstat.dependence.compute import Missing, PairFunction
+from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.moments import as_matrix, has_unit_diagonal
+from dtstat.dependence.sparse import SparseDependence
+from dtstat.fit.curve_pipeline import fit_curves
+from dtstat.fit.pipeline import fit_items, fit_matrix
+from dtstat.fit.request import (
+    Estimator,
+    FitRequest,
+    Misfit,
+    Preset,
+    Run,
+    Search,
+    Uncovered,
+    apply_preset,
+    check_request,
+    settle_randomness,
+)
+from dtstat.fit.result import DTFit
+from dtstat.path.solution_path import Thresholds, check_children, check_thresholds
+from dtstat.search.choose import GIVEN, by_first_item, first_item_order
+from dtstat.structure.structure import Structure
+from dtstat.structure.syntax import Given, as_structure
+
+
+def fit(
+    data: Data,
+    measure: str | PairFunction = FitRequest.measure,
+    search: Search = FitRequest.search,
+    thresholds: Thresholds = FitRequest.thresholds,
+    estimator: Estimator = FitRequest.estimator,
+    criterion: str = FitRequest.criterion,
+    min_children: int = FitRequest.min_children,
+    uncovered: Uncovered = FitRequest.uncovered,
+    refine: bool = FitRequest.refine,
+    missing: Missing = FitRequest.missing,
+    misfit: Misfit = FitRequest.misfit,
+    structure: Given | None = None,
+    finalists: int | None = FitRequest.finalists,
+    preset: Preset | None = FitRequest.preset,
+    n_obs: int | None = None,
+    seed: Seed = None,
+    n_jobs: Jobs = None,
+    progress: Progress = None,
+    checkpoint: CheckpointFile = None,
+) -> DTFit:
+    """Find the factors behind the items, fit them, and say what else was possible.
+
+    Items are joined where their dependence exceeds a threshold; independent maximal cliques are
+    candidate factors (Algorithm 1). Candidate structures are fitted as confirmatory factor models
+    and one is chosen. With an estimator of curves, the best few are fitted again as
+
+        X_i = g_i(Z) + ε_i,   or for a rating   P(X_i ≤ c | Z) = Φ(τ_c − g_i(Z)),   Z ~ N(0, Φ),
+
+    and the choice is among these.
+
+    Parameters
+    ----------
+    data
+        DataFrame, 2-d array, path of a file, ItemData, or a DependenceMatrix; or a covariance
+        matrix with ``n_obs``, of which the correlations are taken.
+    measure
+        What is thresholded; see :func:`dtstat.measures`.
+    search
+        "barcode": each factor is a clique at its own threshold, so strong and weak scales are
+        found together; "threshold": one threshold for all factors, as in the paper;
+        "sequential": the barcode search, then factors that show only when others are explained,
+        because all their items have a second parent. A heuristic: no theorem says when it is
+        right. Use it where cross-loadings may hide factors; unless it explains clearly more, the
+        answer is that of "barcode".
+    thresholds
+        For "threshold": "exact" for all, a number of evenly spaced ones, or a list.
+    estimator
+        "copula": maximum likelihood on latent correlations from ranks (any increasing item
+        response). Ratings are reported as ratings: structures are searched and compared by ranks;
+        loadings, factor correlations, scores and fit of the chosen one are from polychoric
+        correlations, or mixed ones if some items are continuous. "linear": on Pearson correlations,
+        ratings as numbers. With curves of the item responses: "spline" (penalized splines; also
+        rising and falling responses, with ``measure="maximal"``; ratings as ratings), "neural" (the
+        paper's network by stochastic EM) and "variational" (the same by an autoencoder); both need
+        the extra ``neural``. Long-tailed items are fitted by their normal scores, except with
+        ``preset="paper"``; ``notes`` names them.
+    criterion
+        "ebic", "bic" or "aic": fit against number of parameters. "validation": likelihood of a
+        fifth of the rows under models of the others; "validation_2se": the smallest structure not
+        clearly behind the best of those; "cv": five-fold cross-validation.
+    min_children
+        Fewest items of a factor.
+    uncovered
+        Items of no clique: "attach" them to the factor they load on most where the loading pays
+        (marked in every table), "report" them, or make it an "error".
+    refine
+        Whether to add and drop single loadings (cross-loadings) as long as the criterion falls;
+        only loadings of at least 0.2 are added.
+    missing
+        As in :func:`dtstat.dependence`.
+    misfit
+        "estimated": the model is an approximation; misfit beyond sampling error limits what the
+        rows count in the choice (Wu & Browne 2015), so that large surveys do not buy a factor for
+        every small misfit. "none": the model is exactly true of some structure.
+    structure
+        A structure to fit instead of searching for one (a Structure, a fit, a scoring key or
+        lavaan's syntax); its items are picked from the data, its factors keep their names.
+    finalists
+        With curves: so many structures, the best by the copula, are fitted with them.
+    preset
+        "paper": as in the paper (threshold search on a grid of 50, isolated items as factors of
+        one item, every structure fitted by the network in 3000 iterations, chosen by validation
+        with the reciprocal estimator), except for what the Notes list: about five minutes per
+        structure of 15 items with 4000 rows, hours per data set; ``progress=True`` tells how long.
+        "paper_fast": the same, but factors have two items or more, the network is pretrained and
+        averaged, likelihoods are importance-sampled and only ``finalists`` structures get a
+        network.
+    n_obs
+        Number of rows behind a matrix that does not know it.
+    seed
+        For criteria that hold out rows and for curves: a whole number; None for a fresh one,
+        recorded in the result, or that of ``checkpoint``.
+    n_jobs, progress
+        As in :func:`dtstat.dependence`; structures are fitted with curves side by side.
+    checkpoint
+        With curves: file to which each structure is added when it is fitted. The same call goes on
+        where that file ends, whatever ended it.
+
+    Returns
+    -------
+    DTFit
+
+    Raises
+    ------
+    InputError
+        If the data or an argument cannot be used.
+    EstimationError
+        If ``uncovered="error"`` and an item is in no factor, or the sampler of the factors freezes
+        twice.
+    MissingExtraError
+        If a network is asked for and torch is not installed.
+
+    Warns
+    -----
+    DataWarning
+        If answers look like codes for missing ones (-9, 99, ...), or an item is a copy, a sum or
+        another exact combination of others.
+    EstimationWarning
+        If there are fewer rows than items, the correlations had to be smoothed, an item is
+        explained without error, items rise and fall with their factor, factors of yes/no items
+        follow how hard the items are, or two runs with curves end far apart.
+
+    Notes
+    -----
+    Cost: the dependence matrix, some ten maximum-likelihood fits of milliseconds ("threshold":
+    as many as the path has structures). Splines: about two seconds per structure with 4000 rows of
+    20 items, in two runs; networks: 10 to 60.
+
+    ``preset="paper"`` differs from the paper, or fills in what it does not say, in this. Factors
+    start at draws from the Gaussian copula model of the structure, Φ at its factor correlations.
+    Φ is held still for 100 iterations, then goes a tenth of the way to the correlations of each
+    draw. Tuning of the sampler ends after 50 moves at the latest; if it freezes, estimation starts
+    anew once, slower, and a structure that freezes it twice is left out. Items are standardized,
+    noise variances at least .001. The structure in which every item is a factor is left out (the
+    paper assumes d < p). Draws for held-out rows are preconditioned. The chosen structure is
+    fitted again to all rows.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> fit = dt.fit(dt.load_dataset("holzinger_swineford_9"))
+    >>> fit.structure
+    Structure: 3 factors, 9 items
+      F1: x1 x2 x3
+      F2: x4 x5 x6
+      F3: x7 x8 x9
+    """
+    known = _check_structure(structure, search, refine)
+    data = _take_correlations(data, n_obs)
+    if isinstance(data, SparseDependence):
+        raise InputError(
+            "`data` must have all pairs, and only those above a floor were kept. Fit the items of "
+            "some factors: fit(data[items]), with items from solution_path(...).at(threshold).",
+            "data",
+        )
+    if isinstance(data, DependenceMatrix):
+        measure = data.measure
+    request = FitRequest(
+        measure=measure if isinstance(measure, str) else getattr(measure, "__name__", "function"),
+        search=search if known is None else GIVEN,
+        thresholds=str(thresholds) if isinstance(thresholds, str | int) else "given",
+        estimator=estimator,
+        criterion=criterion,
+        min_children=check_children(min_children),
+        uncovered=uncovered,
+        refine=checks.flag("refine", refine, "True looks for cross-loadings."),
+        missing=missing,
+        misfit=misfit,
+        finalists=checks.integer("finalists", finalists, 1, "The best three are the default."),
+    )
+    request = apply_preset(request, preset)
+    seed = checkpoint_seed(checkpoint) if seed is None else seed
+    check_request(request)
+    request = settle_randomness(request, seed)
+    if checkpoint is not None and not request.draws_curves:
+        raise InputError(
+            f"`checkpoint` keeps structures fitted with curves; the estimator "
+            f"'{request.estimator}' takes seconds for all of them. Leave it out.",
+            "checkpoint",
+        )
+    grid = check_thresholds(thresholds if preset is None else int(request.thresholds))
+    if grid is not None and request.search != "threshold":
+        raise InputError(
+            "`thresholds` goes with search='threshold'; with 'barcode' every factor has its own.",
+            "thresholds",
+        )
+    run = Run(measure, grid, known, check_jobs(n_jobs), progress, checkpoint)
+    with one_thread():
+        if isinstance(data, DependenceMatrix):
+            matrix = data if known is None else data.select(known.item_names)
+            return DTFit.of(fit_matrix(matrix, n_obs, request, run))
+        if n_obs is not None:
+            advice = (
+                "The rows are counted. For a matrix: DependenceMatrix.from_matrix(matrix, n_obs)."
+            )
+            raise checks.refusal("n_obs", "left out with data", n_obs, advice)
+        items = as_items(data) if known is None else pick_items(data, known.item_names)
+        return DTFit.of((fit_curves if request.draws_curves else fit_items)(items, request, run))
+
+
+def _check_structure(structure: Given | None, search: str, refine: bool) -> Structure | None:
+    """Return the structure that was given, its factors in the order of their first items."""
+    checks.choice("search", search, [one for one in get_args(Search) if one != GIVEN])
+    if structure is None:
+        return None
+    if refine:
+        raise InputError(
+            "`refine` changes a structure, and `structure` gives one. Leave one of them out.",
+            "refine",
+        )
+    given = as_structure(structure, "structure")
+    order = first_item_order(given.support)
+    names = tuple(given.factor_names[k] for k in order)
+    return Structure(by_first_item(given.support), given.item_names, names)
+
+
+def _take_correlations(data: Data, n_obs: int | None) -> Data:
+    """Take the correlations of a covariance matrix whose rows are known.
+
+    Of a raw matrix of correlations nobody knows which they are, so that it has to be said, to
+    DependenceMatrix.from_matrix.
+    """
+    if n_obs is None:
+        return data
+    matrix: Data = as_matrix(data, n_obs)
+    known = isinstance(matrix, DependenceMatrix) and not isinstance(data, DependenceMatrix)
+    return data if known and has_unit_diagonal(data) else matrix
+
+
+def pick_items(data: Data, names: tuple[str, ...]) -> ItemData:
+    """Answers to some items; other columns may hold anything."""
+    if not isinstance(data, ItemData) and has_names(data):
+        data = as_frame(data)
+        known = [str(name) for name in data.columns]
+        absent = [name for name in names if name not in known]
+        if absent:
+            raise InputError(
+                f"`structure` has the item '{absent[0]}', which is not in the data. "
+                + nearest(absent[0], known),
+                "structure",
+            )
+        data = data.iloc[:, [known.index(name) for name in names]]
+    return as_items(data).select(names)

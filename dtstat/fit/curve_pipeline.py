@@ -1,0 +1,317 @@
+"""From data to a fit with curves: search with the copula, then curves for the best structures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.checkpoints import Resumable, digest, open_checkpoint
+from dtstat.core.errors import EstimationWarning, InputError, silenced, warn
+from dtstat.curves import bspline
+from dtstat.curves.estimate import NETWORKS, Method, effective_rows, rank_correlations
+from dtstat.curves.result import summarize
+from dtstat.data.checks import quote_names
+from dtstat.data.items import ItemData, check_usable
+from dtstat.fit.pipeline import (
+    Choice,
+    Problem,
+    prepare,
+    report,
+    sample_facts,
+    search,
+    warn_of_hidden,
+)
+from dtstat.fit.record import FitRecord
+from dtstat.fit.request import FitRequest, Run
+from dtstat.search.choose import GIVEN, contenders, ranking
+from dtstat.search.evaluate import (
+    INFORMATION,
+    SHARE,
+    HeldOut,
+    Proposal,
+    Scored,
+    folds,
+    searching,
+    split_rows,
+)
+from dtstat.search.finalists import (
+    Answers,
+    Curves,
+    Finalist,
+    Tried,
+    Unrelated,
+    cross_validate_curves,
+    fit_finalists,
+    most_promising,
+    saved_finalists,
+    validate_curves,
+)
+
+_DRAWS = 200  # of the factors a row, for likelihoods of rows held out
+_PAPERS_DRAWS = 1000
+_APART = 4.0  # errors of their draws, between two runs of the estimation
+
+
+def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
+    """Fit answers with one of the nonlinear estimators."""
+    _check_criterion(request)
+    rows = _rows(items, request)
+    problem = prepare(rows.part, request, run)
+    proposals, before = _proposals(problem, request, run)
+    notes = (*_warned(items, request), *warn_of_hidden(items, request))
+    curves = replace(_curves(request, run), saved=_saved(items, request, run))
+    contest = _compare(proposals, rows, problem, request, curves, run)
+    choice = Choice(
+        contenders(contest.scored, (), contest.n, contest.held), contest.n / problem.n, before
+    )
+    best = contest.scored[ranking(choice.contenders, request.criterion)[0]]
+    whole = problem if rows.held is None else prepare(rows.all, request, run)
+    facts = replace(sample_facts(rows.all, whole), n_given=items.n_rows)
+    if not isinstance(best, Finalist):
+        return report(whole, request, run, choice, facts, None, notes=notes)
+    if rows.held is not None:
+        best = fit_finalists(
+            [best.proposal], _answers(rows.all, whole, request, [best.proposal]), curves
+        )[0]
+    notes += (*_by_scores(best, rows.all), *_restarted(best), *_unsettled(best))
+    likelihood, error = best.log_likelihood, best.monte_carlo_se
+    shown = summarize(best.estimate, rows.all.values, likelihood, error, cast(int, request.seed))
+    return report(whole, request, run, choice, facts, None, shown, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """All rows that can be used, those to fit, and which of all are held out."""
+
+    all: ItemData
+    part: ItemData
+    held: IntArray | None
+
+
+def _rows(items: ItemData, request: FitRequest) -> _Rows:
+    if request.missing == "listwise":
+        items = items.complete_rows()
+        check_usable(items)
+    if request.criterion not in ("validation", "validation_2se"):
+        return _Rows(items, items, None)
+    fitted, held = split_rows(items.n_rows, cast(int, request.seed))
+    if len(fitted) < bspline.K:
+        raise InputError(
+            f"`data` must have at least {math.ceil(bspline.K / (1 - SHARE))} rows for curves with "
+            f"the criterion '{request.criterion}'; got {items.n_rows}. Use the estimator 'copula', "
+            "which needs fewer.",
+            "data",
+        )
+    part = items.take(fitted)
+    check_usable(part)
+    return _Rows(items, part, held)
+
+
+@dataclass(frozen=True, eq=False)
+class _Contest:
+    """What is compared, likelihoods of held-out rows, and what the fitted rows count as."""
+
+    scored: list[Scored]
+    held: HeldOut | None
+    n: float
+
+
+def _compare(
+    proposals: list[Proposal],
+    rows: _Rows,
+    problem: Problem,
+    request: FitRequest,
+    curves: Curves,
+    run: Run,
+) -> _Contest:
+    """Fit curves to the structures; compare them with each other and with no factor at all."""
+    answers = _answers(rows.part, problem, request, proposals)
+    nothing = Unrelated.of(answers)
+    if not proposals:
+        return _Contest([nothing], None, float(problem.n))
+    finalists = fit_finalists(proposals, answers, curves, run.progress)
+    if request.criterion in INFORMATION:
+        n = float(problem.n)
+        least = min(one.cost(request.criterion, n) for one in finalists)
+        if _searched(request) and nothing.cost(request.criterion, n) < least:
+            return _Contest([nothing, *finalists], None, n)
+        # That no factor model fits exactly is no argument for independence.
+        return _Contest([*finalists], None, _evidence(finalists, answers.X, problem.n, request))
+    return _held(rows, finalists, nothing, request, curves, run)
+
+
+def _check_criterion(request: FitRequest) -> None:
+    if request.estimator in NETWORKS and request.criterion in INFORMATION:
+        raise InputError(
+            f"The criterion '{request.criterion}' counts parameters, and a network has no honest "
+            "count. Use criterion='validation_2se' or 'validation', or the estimator 'spline'.",
+            "criterion",
+        )
+
+
+def _curves(request: FitRequest, run: Run) -> Curves:
+    as_in_paper = request.preset == "paper"
+    return Curves(
+        Method(request.estimator, as_in_paper),
+        "reciprocal" if as_in_paper else "importance",
+        _PAPERS_DRAWS if as_in_paper else _DRAWS,
+        cast(int, request.seed),
+        run.n_jobs,
+    )
+
+
+def _saved(items: ItemData, request: FitRequest, run: Run) -> Resumable[Tried] | None:
+    """Open the file that keeps the structures fitted, if there is one."""
+    header = {
+        "work": "fit",
+        "data": items.digest(),
+        "structure": None if run.structure is None else digest([run.structure.support]),
+        "grid": None if run.grid is None else digest([run.grid]),
+        **request.arguments(),
+    }
+    ledger = open_checkpoint(run.checkpoint, header)
+    return None if ledger is None else saved_finalists(ledger)
+
+
+def _answers(
+    part: ItemData, problem: Problem, request: FitRequest, proposals: Sequence[Proposal]
+) -> Answers:
+    """Collect the rows, on the scale that suits the structure the copula finds best."""
+    rated = Method(request.estimator).takes_ratings
+    levels = part.levels if rated else (None,) * part.n_items
+    answers = Answers(part.values, levels, problem.latent.R, problem.n)
+    if not proposals or request.preset == "paper":
+        return answers
+    return answers.on_scale_of(proposals[0])
+
+
+def _proposals(problem: Problem, request: FitRequest, run: Run) -> tuple[list[Proposal], str]:
+    """Return the structures to fit curves to, and a sentence on how they came about."""
+    evaluator, outcome = search(problem, request, run)
+    n = outcome.n_effective
+    fitted = [*evaluator.fitted]
+    count = sum(one.n_factors > 0 for one in (*fitted, *outcome.passed_over))
+    if request.finalists is None:  # all, those a bound on their likelihood has spared a fit too
+        fitted += [evaluator.fit(one.proposal) for one in outcome.passed_over]
+    most = len(fitted) if request.finalists is None else request.finalists
+    proposals = most_promising(fitted, searching(request.criterion), n, most)
+    if run.structure is not None or count <= len(proposals):
+        return proposals, ""
+    return proposals, f"Of {count} structures the best {len(proposals)} by the copula got curves. "
+
+
+def _held(
+    rows: _Rows,
+    finalists: list[Finalist],
+    nothing: Unrelated,
+    request: FitRequest,
+    curves: Curves,
+    run: Run,
+) -> _Contest:
+    """Score finalists, and no factor at all, on rows that were not fitted."""
+    if rows.held is not None:
+        X = rows.all.values[rows.held]
+        held = validate_curves(finalists, X, curves, run.progress)
+        alone = nothing.margins.rows(X)
+    else:
+        proposals = [one.proposal for one in finalists]
+        parts = _folds(rows.all, request, run, proposals)
+        held, kept = cross_validate_curves(proposals, parts, curves, run.progress)
+        finalists = [finalists[k] for k in kept]
+        alone = np.concatenate([answers.margins().rows(X) for answers, X in parts])
+    n = float(nothing.n_obs)
+    if not _searched(request):
+        return _Contest([*finalists], held, n)
+    errors = None if held.errors is None else np.array([0.0, *held.errors])
+    return _Contest([nothing, *finalists], HeldOut(np.vstack([alone, held.rows]), errors), n)
+
+
+def _searched(request: FitRequest) -> bool:
+    """Whether "no factor" is a possible answer: not for a given structure, nor in the paper."""
+    return request.search != GIVEN and request.preset is None
+
+
+def _folds(
+    items: ItemData, request: FitRequest, run: Run, proposals: Sequence[Proposal]
+) -> list[tuple[Answers, FloatArray]]:
+    fold = folds(items.n_rows, cast(int, request.seed))
+    parts = []
+    for k in np.unique(fold):
+        part = items.take(fold != k)
+        check_usable(part)
+        with silenced():  # said once, of all rows
+            problem = prepare(part, request, replace(run, progress=None))
+        parts.append((_answers(part, problem, request, proposals), items.values[fold == k]))
+    return parts
+
+
+def _evidence(
+    finalists: Sequence[Finalist], X: FloatArray, n_obs: int, request: FitRequest
+) -> float:
+    """Count the rows as in the search: with all of them, then with what the best is worth."""
+    if request.misfit == "none" or request.criterion not in INFORMATION:
+        return float(n_obs)
+    n, R = float(n_obs), rank_correlations(X)
+    while True:
+        best = min(finalists, key=lambda one: one.cost(request.criterion, n))
+        rng = np.random.default_rng(request.seed)
+        worth = effective_rows(best.estimate, R, n_obs, rng)
+        if worth >= n:
+            return n
+        n = worth
+
+
+def _restarted(best: Finalist) -> tuple[str, ...]:
+    """Warn if the sampler of the chosen structure froze once."""
+    if not best.estimate.restarts:
+        return ()
+    text = (
+        "The sampler of the factors froze and was started again from calmer values. Look at the "
+        "factor correlations: two factors may be one."
+    )
+    warn(text, EstimationWarning, stacklevel=4)
+    return (text,)
+
+
+def _by_scores(best: Finalist, items: ItemData) -> tuple[str, ...]:
+    """Say which items are known by their normal scores."""
+    chosen = best.estimate.scale.by_scores
+    if not chosen.any():
+        return ()
+    names = quote_names([name for name, one in zip(items.names, chosen, strict=True) if one])
+    return (
+        f"Curves are fitted to the normal scores of {names}, which describe these long-tailed "
+        "items better than their own units. Loadings and R2 are those of the scores; "
+        "response curves are in the items' own units.",
+    )
+
+
+def _unsettled(best: Finalist) -> tuple[str, ...]:
+    """Warn if runs of the chosen structure ended farther apart than their draws explain."""
+    if best.apart < _APART:
+        return ()
+    text = (
+        f"Two runs of the curves ended {np.ptp(best.runs):.1f} apart in log-likelihood, "
+        f"{best.apart:.0f} times what their draws explain: the choice may change with the seed. "
+        "Fit with other seeds and compare `candidates`, or use the estimator 'copula'."
+    )
+    warn(text, EstimationWarning, stacklevel=4)
+    return (text,)
+
+
+def _warned(items: ItemData, request: FitRequest) -> list[str]:
+    """Warn if a network takes ratings for numbers."""
+    few = [name for name, levels in zip(items.names, items.levels, strict=True) if levels]
+    if not few or Method(request.estimator).takes_ratings:
+        return []
+    text = (
+        f"Networks take ratings for numbers ({quote_names(few)}), and the choice of structure "
+        "suffers. Use the estimator 'spline', which models ratings as ratings."
+    )
+    warn(text, EstimationWarning, stacklevel=4)
+    return [text]

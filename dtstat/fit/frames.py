@@ -1,0 +1,264 @@
+"""The numbers of a fit as data frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from dtstat.core.arrays import BoolArray, FloatArray
+from dtstat.search.choose import GIVEN
+from dtstat.search.evaluate import INFORMATION, Evaluator, Rules, least_loading, searching
+from dtstat.search.proposals import complete, threshold_origin
+from dtstat.structure.barcode import Barcode
+from dtstat.structure.cliques import implied_loadings
+from dtstat.structure.margin import margin_values
+from dtstat.structure.path import Candidate
+
+if TYPE_CHECKING:
+    from dtstat.fit.result import DTFit
+
+
+_NORMAL_975 = 1.959963984540054  # quantile for intervals of 95 %
+
+
+def contender_frame(fit: DTFit) -> pd.DataFrame:
+    """One row per structure with its scores.
+
+    ``cost`` is what chose: the criterion with the rows counted as ``n_effective``. The others are
+    those of other programs, with all rows counted; they are not known where part of the rows was
+    fitted.
+    """
+    contenders, criterion = fit.contenders, fit.call.criterion
+    log_likelihood = np.array([one.log_likelihood for one in contenders])
+    k = np.array([one.n_parameters for one in contenders])
+    edges = np.array([int(one.support.sum()) for one in contenders])
+    part = criterion.startswith("validation")
+    deviance = np.full(len(k), np.nan) if part else -2 * log_likelihood
+    bic = deviance + k * float(np.log(fit.n_typical))
+    return pd.DataFrame(
+        {
+            "n_factors": [one.support.shape[1] for one in contenders],
+            "n_loadings": edges,
+            "n_uncovered": [int((~one.support.any(axis=1)).sum()) for one in contenders],
+            "log_likelihood": log_likelihood,
+            "n_parameters": k,
+            "cost": [
+                getattr(one, criterion) if criterion in INFORMATION else np.nan
+                for one in contenders
+            ],
+            "aic": deviance + 2 * k,
+            "bic": bic,
+            "ebic": bic + 2 * edges * np.log(len(fit.item_names)),
+            "held_out": [one.held_out for one in contenders],
+            "behind": [one.behind for one in contenders],
+            "behind_se": [one.behind_se for one in contenders],
+            "monte_carlo_se": [one.monte_carlo_se for one in contenders],
+            "origin": [one.origin for one in contenders],
+            "fitted": [one.fitted for one in contenders],
+        }
+    )
+
+
+def factor_frame(fit: DTFit) -> pd.DataFrame:
+    """One row per factor, with the clique it is read off."""
+    rows: list[tuple[object, ...]] = []
+    barcode, structure = fit.path.barcode(), fit.structure
+    for k, core in enumerate(factor_cores(fit)):
+        name = structure.factor_names[k]
+        sizes = int(structure.support[:, k].sum()), len(structure.unique_children(k))
+        if core is None:
+            rows.append((name, np.nan, np.nan, np.nan, *sizes, ()))
+        else:
+            bar = barcode[core]
+            rows.append((name, bar.birth, bar.death, bar.persistence, *sizes, bar.items))
+    columns = ["factor", "from", "to", "persistence", "n_items", "n_unique", "core"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def factor_cores(fit: DTFit) -> list[int | None]:
+    """Return for each factor the bar it is read off; with one threshold for all, one seen there."""
+    barcode = fit.path.barcode()
+    cores = core_bars(barcode, fit.support)
+    chosen = chosen_candidate(fit) if fit.call.search == "threshold" else None
+    if chosen is None:
+        return cores
+    there = core_bars(barcode, fit.support, barcode.alive(chosen.tau_low))
+    return [old if new is None else new for new, old in zip(there, cores, strict=True)]
+
+
+def core_bars(
+    barcode: Barcode, support: BoolArray, among: BoolArray | None = None
+) -> list[int | None]:
+    """Return for each factor the bar that it is, or the longest-lived within; None without one.
+
+    Parameters
+    ----------
+    barcode, support
+        All bars, and the (p, d) factors.
+    among
+        (m,) bars to choose from; all if omitted.
+    """
+    if not len(barcode):
+        return [None] * support.shape[1]
+    common = barcode.members.astype(np.float32) @ support.astype(np.float32)
+    within = common == barcode.sizes[:, None]
+    if among is not None:
+        within &= among[:, None]
+    same = within & (barcode.sizes[:, None] == support.sum(axis=0))
+    first = np.where(same.any(axis=0), same.argmax(axis=0), within.argmax(axis=0))
+    return [int(b) if found else None for b, found in zip(first, within.any(axis=0), strict=True)]
+
+
+def chosen_candidate(fit: DTFit) -> Candidate | None:
+    """Return what of the path the chosen structure was completed from; None if it was not."""
+    origin = fit.contenders[0].origin
+    for one in fit.path.candidates:
+        if threshold_origin(one) == origin and _within(one.structure.support, fit.support):
+            return one
+    return None
+
+
+def _within(cliques: BoolArray, support: BoolArray) -> bool:
+    """Whether there are as many cliques as factors, and each is inside a factor."""
+    outside = cliques.T.astype(int) @ ~support
+    return cliques.shape[1] == support.shape[1] and bool((outside == 0).any(axis=1).all())
+
+
+def uncovered_frame(fit: DTFit) -> pd.DataFrame:
+    """Items of no factor, with the factor each depends on most."""
+    out = np.flatnonzero(~fit.support.any(axis=1))
+    columns = ["item", "nearest factor", "implied loading", "reason"]
+    if not fit.n_factors:
+        rows = [(fit.item_names[i], "", np.nan, "there are no factors") for i in out]
+        return pd.DataFrame(rows, columns=columns)
+    loadings = implied_loadings(np.abs(fit.latent.R), fit.support)
+    nearest = loadings.argmax(axis=1)
+    rows = [
+        (
+            fit.item_names[i],
+            fit.factor_names[nearest[i]],
+            float(loadings[i].max()),
+            _reason(fit, float(loadings[i].max())),
+        )
+        for i in out
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _reason(fit: DTFit, loading: float) -> str:
+    if fit.call.search == GIVEN:
+        return "in no factor of the given structure"
+    if fit.call.uncovered != "attach":
+        return "in no clique of the structure"
+    criterion = searching(fit.call.criterion)
+    least = least_loading(criterion, len(fit.item_names), fit.n_effective)
+    if loading >= least:
+        return f"{criterion} is smaller without it"
+    return f"a loading below {least:.2f} does not pay by {criterion}"
+
+
+def model_likelihood(fit: DTFit) -> tuple[float, float]:
+    """Log-likelihood of all rows, also where part of them chose; and the number of parameters."""
+    chosen = fit.candidates.iloc[0]
+    if not np.isnan(chosen["bic"]) or np.isnan(chosen["n_parameters"]):
+        return float(chosen["log_likelihood"]), float(chosen["n_parameters"])
+    return fit.responses.log_likelihood, float(fit.responses.n_parameters)
+
+
+def likelihood_measures(fit: DTFit) -> dict[str, float]:
+    """Akaike's and Schwarz's criteria with all rows counted, as in ``candidates``."""
+    log_likelihood, k = model_likelihood(fit)
+    deviance = -2 * log_likelihood
+    return {"aic": deviance + 2 * k, "bic": deviance + k * float(np.log(fit.n_typical))}
+
+
+def glance_frame(fit: DTFit) -> pd.DataFrame:
+    """One row about the whole fit."""
+    about = {
+        "n_obs": fit.n_obs,
+        "n_effective": fit.n_effective,
+        "n_items": len(fit.item_names),
+        "n_factors": fit.n_factors,
+        "n_attached": int(fit.attached.sum()),
+        "n_uncovered": int((~fit.support.any(axis=1)).sum()),
+        "search": fit.call.search,
+        "criterion": fit.call.criterion,
+        "converged": fit.estimate.converged,
+    }
+    return pd.DataFrame([about | likelihood_measures(fit) | fit.fit_measures])
+
+
+def tidy_frame(fit: DTFit) -> pd.DataFrame:
+    """List loadings, then factor correlations; with curves what they add."""
+    loadings, Phi = fit.responses.loadings, fit.responses.factor_correlations
+    errors, of_loadings = fit.factor_correlation_errors.to_numpy(), fit.loading_errors.to_numpy()
+    unique = fit.support.sum(axis=1) == 1
+    names, items = fit.factor_names, fit.item_names
+    rows: list[tuple[object, ...]] = [
+        (names[k], "=~", items[i], loadings[i, k], of_loadings[i, k], unique[i], fit.attached[i])
+        for k in range(fit.n_factors)
+        for i in np.flatnonzero(fit.support[:, k])
+    ]
+    rows += [
+        (names[j], "~~", names[k], Phi[j, k], errors[j, k], False, False)
+        for j in range(fit.n_factors)
+        for k in range(j + 1, fit.n_factors)
+    ]
+    columns = ["lhs", "op", "rhs", "estimate", "std_error", "unique_child", "attached"]
+    frame = pd.DataFrame(rows, columns=columns)
+    half = _NORMAL_975 * frame["std_error"]
+    frame.insert(5, "conf_low", frame["estimate"] - half)
+    frame.insert(6, "conf_high", frame["estimate"] + half)
+    frame.insert(0, "term", frame["lhs"] + " " + frame["op"] + " " + frame["rhs"])
+    if not fit.has_curves:
+        return frame
+    about = fit.nonlinear_loadings.drop(columns="loading")
+    about = about.rename(columns={"factor": "lhs", "item": "rhs"}).assign(op="=~")
+    return frame.merge(about, how="left", on=["lhs", "op", "rhs"])
+
+
+_FEWEST, _WORK = 10, 150_000  # structures that are fitted: so many, or work by the square of items
+
+
+def path_scores(fit: DTFit) -> pd.DataFrame:
+    """One row per interval of thresholds with one structure, by rising threshold.
+
+    The structures that last longest are completed as in the search (items attached where that was
+    asked for) and fitted by the copula; the rest, which hold over slivers of the threshold, have
+    no criteria if there are very many.
+    """
+    evaluator = Evaluator(fit.latent.R, fit.n_typical)
+    rules = Rules(
+        searching(fit.call.criterion),
+        fit.call.min_children,
+        fit.call.uncovered == "attach",
+        False,
+    )
+    most = max(_FEWEST, _WORK // evaluator.n_items**2)
+    widest = sorted(fit.path.candidates, key=lambda one: -one.persistence)[:most]
+    scores = {id(one): _scores(evaluator, one, rules, fit.n_effective) for one in widest}
+    strength = fit.dependence.strength
+    rows = []
+    for one in fit.path.candidates:
+        about = {
+            "n_factors": one.n_factors,
+            "n_loadings": one.n_edges,
+            "n_covered": one.n_covered,
+            "margin": _margin(strength, one),
+            **scores.get(id(one), dict.fromkeys(INFORMATION, np.nan)),
+        }
+        rows += [{"tau_low": low, "tau_high": high, **about} for low, high in one.intervals]
+    columns = ["tau_low", "tau_high", "n_factors", "n_loadings", "n_covered", "margin"]
+    frame = pd.DataFrame(rows, columns=[*columns, *INFORMATION])
+    return frame.sort_values("tau_low", ignore_index=True)
+
+
+def _scores(evaluator: Evaluator, one: Candidate, rules: Rules, n: float) -> dict[str, float]:
+    fitted = evaluator.fit(complete(evaluator, one.structure.support, rules, n, "path"))
+    return {name: fitted.cost(name, n) for name in INFORMATION}
+
+
+def _margin(strength: FloatArray, one: Candidate) -> float:
+    return float(margin_values(strength, one.structure.support)[0])

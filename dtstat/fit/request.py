@@ -1,0 +1,274 @@
+"""What ``dtstat.fit`` is asked for, with the only copy of the defaults, and the same as code.
+
+The signature of ``fit``, the command line and the scikit-learn estimator read the defaults from
+:class:`FitRequest`; a test holds those of the R package to them.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+from dtstat.core import checks
+from dtstat.core.about import __version__
+from dtstat.core.arrays import FloatArray
+from dtstat.core.checkpoints import CheckpointFile
+from dtstat.core.checks import Seed, seed_number
+from dtstat.core.errors import InputError
+from dtstat.core.parallel import Jobs, Progress
+from dtstat.core.saved import register
+from dtstat.curves.estimate import NONLINEAR
+from dtstat.dependence.compute import Missing, PairFunction
+from dtstat.dependence.measures import REGISTRY
+from dtstat.search.choose import GIVEN
+from dtstat.search.evaluate import CRITERIA, HELD_OUT, Rules, searching
+from dtstat.structure.structure import Structure
+
+if TYPE_CHECKING:
+    from dtstat.fit.result import DTFit
+
+Search = Literal["barcode", "threshold", "sequential", "given"]
+Estimator = Literal["copula", "linear", "spline", "neural", "variational"]
+Uncovered = Literal["attach", "report", "error"]
+Misfit = Literal["estimated", "none"]
+Preset = Literal["paper", "paper_fast"]
+
+
+@register(formerly="FitCall")
+@dataclass(frozen=True)
+class FitRequest:
+    """The arguments of :func:`dtstat.fit`, and the version that answered.
+
+    ``measure`` and ``thresholds`` are as they are shown: the name of a function, "given" for a
+    list.
+    """
+
+    measure: str = "spearman"
+    search: Search = "barcode"
+    thresholds: str = "exact"
+    estimator: Estimator = "copula"
+    criterion: str = "ebic"
+    min_children: int = 3
+    uncovered: Uncovered = "attach"
+    refine: bool = False
+    missing: Missing = "pairwise"
+    misfit: Misfit = "estimated"
+    seed: int | None = None
+    version: str = __version__
+    preset: Preset | None = None
+    finalists: int | None = 3
+
+    @property
+    def draws_curves(self) -> bool:
+        """Whether curves are fitted to the best structures."""
+        return self.estimator in NONLINEAR
+
+    @property
+    def rules(self) -> Rules:
+        """What the search goes by; held-out criteria choose among what ebic proposes."""
+        return Rules(
+            searching(self.criterion),
+            self.min_children,
+            self.uncovered == "attach",
+            self.misfit == "estimated",
+        )
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments by name, without the version."""
+        return {name: value for name, value in asdict(self).items() if name != "version"}
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """How a request is carried out: what a result does not record.
+
+    Attributes
+    ----------
+    measure
+        Name or function.
+    grid
+        Thresholds; None for all.
+    structure
+        One that was given, its factors in the order of their first items.
+    n_jobs, progress, checkpoint
+        Workers, who is told of progress, and the file that keeps what takes long.
+    """
+
+    measure: str | PairFunction = FitRequest.measure
+    grid: FloatArray | None = None
+    structure: Structure | None = None
+    n_jobs: Jobs = None
+    progress: Progress = None
+    checkpoint: CheckpointFile = None
+
+
+# Section 5.1 and appendix C: a grid of 50 thresholds on [0, 1], networks, validation. A single item
+# that is isolated is an independent maximal clique, hence a factor, in the paper; "paper_fast" asks
+# for two. dtstat.curves.stochastic_em has what else differs from the paper.
+_PAPER: dict[str, Any] = {
+    "search": "threshold",
+    "thresholds": "50",
+    "estimator": "neural",
+    "criterion": "validation",
+    "min_children": 1,
+    "uncovered": "report",
+    "misfit": "none",
+}
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {**_PAPER, "finalists": None},
+    "paper_fast": {**_PAPER, "min_children": 2},
+}
+
+
+def apply_preset(request: FitRequest, preset: str | None) -> FitRequest:
+    """Return the request with what a preset says.
+
+    Raises
+    ------
+    InputError
+        If there is no such preset, or an argument was given that contradicts it.
+    """
+    if preset is None:
+        return request
+    settings = PRESETS[checks.choice("preset", preset, PRESETS)]
+    if request.search == GIVEN:
+        raise InputError("`preset` searches for a structure. Leave `structure` out.", "structure")
+    for name, setting in settings.items():
+        given = getattr(request, name)
+        if given not in (getattr(FitRequest, name), setting):
+            meant = "all structures" if setting is None else repr(setting)
+            raise InputError(
+                f"`preset` '{preset}' means {name}={meant}; got {given!r}. Leave one of the two "
+                "out.",
+                name,
+            )
+    return replace(request, preset=cast(Preset, preset), **settings)
+
+
+def check_request(request: FitRequest) -> None:
+    """Refuse names that are not known."""
+    checks.choice("search", request.search, get_args(Search))
+    checks.choice("estimator", request.estimator, get_args(Estimator))
+    checks.choice("criterion", request.criterion, CRITERIA)
+    checks.choice("uncovered", request.uncovered, get_args(Uncovered))
+    checks.choice("misfit", request.misfit, get_args(Misfit))
+    checks.choice("missing", request.missing, get_args(Missing))
+
+
+def settle_randomness(request: FitRequest, seed: Seed) -> FitRequest:
+    """Keep the seed where something is drawn, and the number of finalists where there are any."""
+    random = request.draws_curves or request.criterion in HELD_OUT
+    return replace(
+        request,
+        seed=seed_number(seed) if random else None,
+        finalists=request.finalists if request.draws_curves else None,
+    )
+
+
+_OPTIONS = (
+    "estimator",
+    "criterion",
+    "min_children",
+    "uncovered",
+    "refine",
+    "missing",
+    "misfit",
+    "finalists",
+    "seed",
+)
+_BESIDE_PRESET = ("refine", "missing", "finalists", "seed")  # what a preset leaves open
+
+
+class _Name(str):
+    """A name in code, not a text."""
+
+
+def python_code(fit: DTFit) -> str:
+    """Return the call in Python, every argument written out."""
+    found = _arguments(fit)
+    if fit.sample is None:
+        del found["measure"]  # the matrix knows
+    arguments = [f"    {name}={_literal(value)}," for name, value in found.items()]
+    given = [f"structure = {_structure(fit)}"] if fit.call.search == GIVEN else []
+    return "\n".join(
+        ["import dtstat as dt", "", *given, "fit = dt.fit(", "    data,", *arguments, ")"]
+    )
+
+
+def r_code(fit: DTFit) -> str:
+    """Return the call in R; a matrix of R's own does not know its measure."""
+    written = [f"  {name} = {_literal(value, True)}" for name, value in _arguments(fit).items()]
+    given = f"structure <- {_structure_in_r(fit)}\n" if fit.call.search == GIVEN else ""
+    arguments = ",\n".join(written)
+    return f"library(dtstat)\n\n{given}fit <- dt_fit(\n  data,\n{arguments}\n)"
+
+
+def _structure(fit: DTFit) -> str:
+    """Return code for a structure that was given; items of no factor are named besides."""
+    items = f", {list(fit.item_names)!r}" if fit.structure.uncovered else ""
+    return f"dt.Structure.from_keys({fit.structure.to_keys()!r}{items})"
+
+
+def _structure_in_r(fit: DTFit) -> str:
+    def vector(names: Iterable[str]) -> str:
+        # JSON writes texts as R reads them.
+        return f"c({', '.join(json.dumps(name, ensure_ascii=False) for name in names)})"
+
+    keys = fit.structure.to_keys().items()
+    listed = [f"{json.dumps(k, ensure_ascii=False)} = {vector(names)}" for k, names in keys]
+    items = f", {vector(fit.item_names)}" if fit.structure.uncovered else ""
+    return f"dt_structure(list({', '.join(listed)}){items})"
+
+
+def _arguments(fit: DTFit) -> dict[str, object]:
+    call = fit.call
+    found: dict[str, object] = {"measure": _measure(fit)}
+    if call.preset is not None:
+        return {"preset": call.preset} | found | _known(fit, _BESIDE_PRESET)
+    if call.search == GIVEN:
+        found["structure"] = _Name("structure")
+    else:
+        found["search"] = call.search
+    if call.search == "threshold":
+        found["thresholds"] = _thresholds(fit)
+    options = _known(fit, _OPTIONS)
+    if fit.sample is None:  # a matrix has no answers that may be missing
+        del options["missing"]
+        if fit.n_typical == fit.n_obs:  # else it has counts of its own, for each pair
+            found["n_obs"] = fit.n_obs
+    return found | options
+
+
+def _known(fit: DTFit, names: tuple[str, ...]) -> dict[str, object]:
+    values = {name: getattr(fit.call, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _measure(fit: DTFit) -> object:
+    """Return the name of the measure; a function of the user's is named as code."""
+    name = fit.call.measure
+    if name in REGISTRY or fit.sample is None:
+        return name
+    plain = name.isidentifier() and not keyword.iskeyword(name)
+    return _Name(name if plain else "measure")
+
+
+def _thresholds(fit: DTFit) -> object:
+    if fit.grid is None:
+        return "exact"
+    text = fit.call.thresholds
+    return int(text) if text.isdigit() else tuple(fit.grid.tolist())
+
+
+def _literal(value: object, in_r: bool = False) -> str:
+    if isinstance(value, bool):
+        return str(value).upper() if in_r else str(value)
+    if isinstance(value, tuple):
+        listed = ", ".join(map(repr, value))
+        return f"c({listed})" if in_r else f"[{listed}]"
+    if isinstance(value, _Name) or not isinstance(value, str):
+        return str(value)
+    return f'"{value}"'

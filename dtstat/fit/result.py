@@ -1,0 +1,458 @@
+"""The result of ``dtstat.fit``: the structure that was found, and how far it fits."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dtstat.core import files
+from dtstat.core.canvas import draw
+from dtstat.fit.pipeline import fit_factors_of
+from dtstat.fit.plots import FIT_KINDS
+from dtstat.fit.record import FitRecord
+
+if TYPE_CHECKING:
+    from dtstat.trust.diagnosis import Diagnosis
+    from dtstat.trust.stability_result import Stability
+
+import os
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dtstat.core import checks
+from dtstat.core.arrays import FloatArray
+from dtstat.core.errors import InputError
+from dtstat.core.saved import register, save
+from dtstat.core.tables import Summary
+from dtstat.curves.estimate import NONLINEAR
+from dtstat.curves.result import LOADING_COLUMNS, NonlinearFit
+from dtstat.data.items import rows_to_score, with_scores
+from dtstat.factors.reported import factor_fit_measures
+from dtstat.factors.robust import implied_correlations
+from dtstat.fit import frames
+from dtstat.fit.summary import fit_summary
+from dtstat.path.solution_path import SolutionPath
+from dtstat.structure.barcode import barcode
+from dtstat.structure.path import candidates
+from dtstat.structure.structure import Structure
+
+
+@register(
+    shapes={
+        "dependence.values": "pp",
+        "latent.R": "pp",
+        "support": "pd",
+        "attached": "p",
+        "estimate.loadings": "pd",
+        "reported.latent.R": "pp",
+        "reported.estimate.loadings": "pd",
+        "reported.errors.loadings": "pd",
+        "contenders[].support": "p*",
+        "grid": "g",
+        "marginals.answers": "p",
+        "nonlinear.model.support": "pd",
+    },
+    rules={
+        "a structure was chosen": lambda fit: len(fit.contenders) > 0,
+        "factors have names": lambda fit: (
+            not fit.given_names or len(set(fit.given_names)) == fit.support.shape[1]
+        ),
+        "factors have items": lambda fit: bool(fit.support.any(axis=0).all()),
+        "rows were counted": lambda fit: fit.n_obs > 0 and fit.n_typical > 0,
+    },
+)
+@dataclass(frozen=True, eq=False, repr=False)
+class DTFit(FitRecord):
+    """The structure behind the items, fitted, with what else was possible.
+
+    Its fields are those of :class:`dtstat.fit.record.FitRecord`.
+    """
+
+    @classmethod
+    def of(cls, record: FitRecord) -> DTFit:
+        """Give a record of the pipeline the methods of a result."""
+        return cls(**{field.name: getattr(record, field.name) for field in fields(record)})
+
+    @property
+    def structure(self) -> Structure:
+        """Which items are children of which factors, and which of them load negatively."""
+        negative = self.support & (self.responses.loadings < 0)
+        return Structure(self.support, self.item_names, self.factor_names, negative)
+
+    @cached_property
+    def path(self) -> SolutionPath:
+        """All structures of one threshold, and the barcode of factors."""
+        matrix, smallest = self.dependence, self.call.min_children
+        bars = self.barcode
+        if bars is None:
+            bars = barcode(matrix.values, matrix.names, smallest)
+        return SolutionPath(matrix, candidates(bars, self.grid), smallest, self.grid, bars)
+
+    @property
+    def candidates(self) -> pd.DataFrame:
+        """One row per structure considered, the chosen one first.
+
+        Columns: n_factors, n_loadings, n_uncovered, log_likelihood, n_parameters; cost (the
+        criterion that chose, with the rows counted as ``n_effective``; NaN if rows held out did);
+        aic, bic, ebic (with all rows counted, as other programs do); held_out (mean log-likelihood
+        of rows not fitted), behind and behind_se (how far behind the best), monte_carlo_se, origin,
+        fitted (False: could not win, scores are bounds).
+        """
+        return frames.contender_frame(self)
+
+    def candidate(self, row: int) -> Structure:
+        """Return the structure of a row of ``candidates``, counted from 0."""
+        last = len(self.contenders) - 1
+        k = checks.integer("row", row, 0, f"Rows of candidates go from 0 to {last}.")
+        if k > last:
+            raise checks.refusal("row", f"at most {last}", row, "See candidates.")
+        return self.contenders[k].structure(self.item_names)
+
+    @property
+    def loadings(self) -> pd.DataFrame:
+        """Standardized loadings, items by factors, 0 where there is none.
+
+        With curves: slopes of the straight lines nearest to them; see ``nonlinear_loadings``.
+        """
+        return self._by_item(self.responses.loadings)
+
+    @property
+    def factor_correlations(self) -> pd.DataFrame:
+        """Correlations Φ of the factors."""
+        return self._by_factor(self.responses.factor_correlations)
+
+    @property
+    def factor_correlation_errors(self) -> pd.DataFrame:
+        """Standard errors of the factor correlations; NaN where they are not known."""
+        return self._by_factor(self.responses.factor_correlation_errors)
+
+    @property
+    def loading_errors(self) -> pd.DataFrame:
+        """Standard errors of the loadings; NaN where there is none, and with curves."""
+        return self._by_item(self.responses.loading_errors)
+
+    @property
+    def uniquenesses(self) -> pd.Series[float]:
+        """Share of each item's variance that the factors leave unexplained."""
+        return pd.Series(self.responses.uniquenesses, index=list(self.item_names))
+
+    @property
+    def nonlinear_loadings(self) -> pd.DataFrame:
+        """One row per item and factor: how steep the item's curve is, and how far from straight.
+
+        Columns: loading (slope of the straight line nearest to the curve) and slope (mean absolute
+        slope), both in standard deviations of the item by standard deviations of the factor;
+        r2_map and r2_line, the shares of the item's variance (for a rating: of the response behind
+        it) that its curves and its best straight line explain; nonlinearity, 1 − r2_line / r2_map.
+
+        Raises
+        ------
+        InputError
+            If the estimator drew no curves.
+        """
+        curves = self._curves()
+        if curves is None:
+            return pd.DataFrame(columns=LOADING_COLUMNS)
+        return curves.loading_frame(self.item_names, self.factor_names)
+
+    def response_curves(self) -> pd.DataFrame:
+        """Return how each item answers to its factors, on the item's own scale.
+
+        Returns
+        -------
+        DataFrame
+            item, factor, z (value of the factor), value (mean answer there; other factors of the
+            item averaged over), lower and upper (95 % band; NaN where none is known: with
+            networks, and without curves of their own, where items bend as their margins do).
+
+        Raises
+        ------
+        InputError
+            If the fit is to a matrix, which has no answers.
+        """
+        return self.responses.curve_frame(self.item_names, self.factor_names)
+
+    @property
+    def fit_measures(self) -> dict[str, float]:
+        """Fit of the structure as a confirmatory model, under lavaan's names.
+
+        ``chisq`` is adjusted to the mean and variance that it has for these correlations (see
+        :mod:`dtstat.factors.robust`); CFI, TLI and RMSEA follow from the same statistic.
+        NaN if there is no test; ``reported.untested`` says why.
+        """
+        return factor_fit_measures(self.reported, self.n_obs)
+
+    @property
+    def factors(self) -> pd.DataFrame:
+        """One row per factor: thresholds from and to, persistence, n_items, n_unique, core.
+
+        The core is the clique of the barcode that the factor is read off: the factor itself if
+        it is one, else the longest-lived within it (with one threshold for all: seen there). A
+        factor that was merged or trimmed may have none: its thresholds are NaN then.
+        """
+        return frames.factor_frame(self)
+
+    @property
+    def uncovered(self) -> pd.DataFrame:
+        """Items of no factor: the factor nearest to each, and why it is not in it."""
+        return frames.uncovered_frame(self)
+
+    @property
+    def attached_items(self) -> tuple[str, ...]:
+        """Items of a factor that no clique within it takes in; they load on it most."""
+        return tuple(np.asarray(self.item_names, dtype=object)[self.attached])
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """All arguments, the version, and the number of rows."""
+        return asdict(self.call) | {"n_obs": self.n_obs, "n_effective": self.n_effective}
+
+    def residuals(self) -> pd.DataFrame:
+        """Latent correlations less those the model implies, items by items."""
+        names = list(self.item_names)
+        values = self.reported.latent.R - implied_correlations(self.reported.estimate)
+        return pd.DataFrame(values, index=names, columns=names)
+
+    def factor_scores(self, data: Any, sd: bool = False) -> pd.DataFrame:
+        """Estimate everybody's position on every factor (regression scores).
+
+        Answers become normal scores by the margins of the data that were fitted (with a fit to a
+        matrix: by their own), so that any increasing transformation of an item is the same item.
+        With curves: means of the factors given the answers, by simulation.
+
+        Parameters
+        ----------
+        data
+            Rows to score: DataFrame with the items among its columns, array, or file.
+        sd
+            Whether to add columns ``<factor>_sd``: standard deviations of the factors given the
+            answers, which say how far to trust a score (with yes/no items of high loadings they
+            are up to a tenth too small).
+
+        Returns
+        -------
+        DataFrame
+            Rows of the data by factors. Missing answers are left out of a row's score.
+        """
+        index, X = rows_to_score(data, self.item_names)
+        scores, errors = self.responses.scores(X)
+        frame = pd.DataFrame(scores, index=index, columns=list(self.factor_names))
+        return frame.assign(**{f"{f}_sd": errors[:, k] for k, f in enumerate(frame)} if sd else {})
+
+    def augment(self, data: Any) -> pd.DataFrame:
+        """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
+        return with_scores(data, self.factor_scores(data))
+
+    def tidy(self) -> pd.DataFrame:
+        """One row per loading (=~) or factor correlation (~~), as R's broom.
+
+        With standard errors and 95 % intervals (estimate ± 1.96 std_error), which hold for the
+        correlations they were estimated from; NaN where there is no test of fit.
+        """
+        return frames.tidy_frame(self)
+
+    def glance(self) -> pd.DataFrame:
+        """One row about the whole fit; aic and bic count all rows, as other programs do."""
+        return frames.glance_frame(self)
+
+    def to_lavaan(self) -> str:
+        """Measurement model in lavaan's syntax."""
+        return self.structure.to_lavaan()
+
+    def to_keys(self) -> dict[str, list[str]]:
+        """Scoring key as psych takes it; items with negative loadings have a minus."""
+        return self.structure.to_keys()
+
+    def second_level(self, min_children: int = 2, **options: Any) -> DTFit:
+        """Dependence thresholding on the factors found: domains above facets.
+
+        Parameters
+        ----------
+        min_children
+            Fewest factors of a domain.
+        options
+            ``search``, ``criterion``, ``uncovered``, ``refine`` and ``misfit`` as in
+            :func:`dtstat.fit`.
+
+        Returns
+        -------
+        DTFit
+            Its items are the factors of this fit. ``structure.under(upper.structure)`` gives the
+            items of each domain.
+
+        Raises
+        ------
+        InputError
+            If there are fewer than three factors to structure.
+        """
+        if self.n_factors < 3:
+            raise InputError(
+                f"A second level needs at least three factors; this fit has {self.n_factors}."
+            )
+        return DTFit.of(
+            fit_factors_of(self, self.factor_correlations.to_numpy(), min_children, options)
+        )
+
+    def summary(self, cutoff: float = 0.3, max_rows: int = 5, intervals: bool = False) -> Summary:
+        """Print what was found on one page.
+
+        Parameters
+        ----------
+        cutoff
+            Loadings of smaller absolute value are left blank.
+        max_rows
+            Structures listed as what else was possible.
+        intervals
+            Whether to list every loading and factor correlation with its standard error and 95 %
+            interval.
+        """
+        advice = "It is compared with absolute loadings."
+        rows = checks.integer("max_rows", max_rows, 0, "0 leaves the table out.")
+        listed = checks.flag("intervals", intervals, "True lists standard errors.")
+        return fit_summary(self, checks.unit_interval("cutoff", cutoff, advice), rows, listed)
+
+    def path_scores(self) -> pd.DataFrame:
+        """Score the structures of one threshold for all factors, by rising threshold.
+
+        Returns
+        -------
+        DataFrame
+            One row per interval of thresholds: tau_low (included), tau_high (excluded), n_factors,
+            n_loadings, n_covered, margin, and aic, bic, ebic of the structure, completed as in the
+            search and with the rows counted as ``n_effective``, as in the column cost of
+            ``candidates``; NaN for short-lived ones if there are very many.
+
+        Notes
+        -----
+        Fits up to a hundred structures of 60 items in seconds.
+        """
+        return frames.path_scores(self)
+
+    def plot(self, kind: str = "diagram", ax: Any = None, **options: Any) -> Any:
+        """Draw the fit; needs matplotlib (the extra ``plot``).
+
+        Parameters
+        ----------
+        kind
+            "diagram": factors, items, and loadings as lines (option ``cutoff``: smallest drawn).
+            "loadings": the printed table as a heat map (``cutoff``: smallest with a number).
+            "dependence": absolute dependence by factor, with the thresholds of the factors.
+            "path": factors, loadings and the criterion over the threshold, the choice marked.
+            "barcode": the longest-lived cliques, those of the factors dark (``max_bars=30``).
+            "margin": pairs that share a factor beside those that do not.
+            "curves": how items answer to their factors (``items``, ``factors``: which; names).
+            "residuals": what the model leaves of the correlations.
+        ax
+            Axes to draw on; a new figure if None. Pictures of several panels divide them. A figure
+            made with ``layout="constrained"`` leaves room for names and legends.
+        options
+            Of the kind.
+
+        Returns
+        -------
+        Axes or Figure
+            The axes; the figure for "path" and "curves", which have several panels.
+
+        Raises
+        ------
+        InputError
+            If the kind or an option is unknown, or there is nothing to draw.
+        MissingExtraError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import dtstat as dt
+        >>> fit = dt.fit(dt.load_dataset("holzinger_swineford_9"))
+        >>> ax = fit.plot("diagram")  # doctest: +SKIP
+        >>> ax.figure.savefig("diagram.png")  # doctest: +SKIP
+        """
+        return draw(FIT_KINDS, self, kind, ax, options)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        diagnosis: Diagnosis | None = None,
+        stability: Stability | None = None,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the whole analysis as one interactive page, to read or to send.
+
+        A slider over all thresholds with the graph, its cliques and why items are in or out of
+        them; loadings, response curves, choice and fit, how far to trust it, and how to reproduce
+        it. The file needs no network and no other file.
+
+        Parameters
+        ----------
+        path
+            File to write, such as "report.html". A page written there before is replaced.
+        diagnosis
+            Result of :func:`dtstat.diagnose` with the data, for intervals; made without them if
+            omitted.
+        stability
+            Result of :func:`dtstat.stability`, to be shown, too.
+        title
+            Head line; what was found if omitted.
+        overwrite
+            Whether to replace any other file of that name.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written, its ending names another format (.docx, .pdf), it
+            exists and is no page of dtstat, a result is of another fit, or the title is no text.
+
+        Notes
+        -----
+        With more than 400 items the page has tables in place of the graph. Cost: as
+        :meth:`path_scores`.
+        """
+        from dtstat.page.content import check_parts, fit_page
+        from dtstat.page.document import PAGE, is_page, write_page
+
+        target = files.target(path, PAGE, is_page, overwrite)
+        check_parts(self, diagnosis, stability)
+        if title is not None and not isinstance(title, str):
+            raise checks.refusal("title", "a text", title, "Leave it out to say what was found.")
+        return write_page(fit_page(self, diagnosis, stability, title), target)
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
+
+        A result saved there before is replaced; any other file only with ``overwrite=True``.
+        """
+        save(self, path, overwrite)
+
+    def _curves(self) -> NonlinearFit | None:
+        """Return the curves; None if there are no factors to draw curves of."""
+        if self.nonlinear is None and self.call.estimator not in NONLINEAR:
+            raise InputError(
+                f"The estimator '{self.call.estimator}' draws no curves. Fit again with "
+                "estimator='spline'.",
+                "estimator",
+            )
+        return self.nonlinear
+
+    def _by_factor(self, values: FloatArray) -> pd.DataFrame:
+        names = list(self.factor_names)
+        return pd.DataFrame(values.copy(), index=names, columns=names)
+
+    def _by_item(self, values: FloatArray) -> pd.DataFrame:
+        return pd.DataFrame(values, index=list(self.item_names), columns=list(self.factor_names))
+
+    def __repr__(self) -> str:
+        plural = "" if self.n_factors == 1 else "s"
+        head = f"DTFit: {self.n_factors} factor{plural}, {len(self.item_names)} items"
+        body = repr(self.structure).splitlines()[1:]
+        return "\n".join([f"{head}, {self.n_obs} rows", *body, self.explanation])

@@ -1,1 +1,0 @@
-"""What crosses between R and Python, and what R may ask for."""

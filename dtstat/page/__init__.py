@@ -1,0 +1,1 @@
+"""The report of a fit: one self-contained HTML page."""

@@ -1,0 +1,187 @@
+"""Assemble the page: texts and tables escaped, numbers as JSON, script and style inside.
+
+The file asks the network for nothing, and its policy forbids it to: only the script whose hash the
+policy names may run, so that nothing in the name of an item can.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from dtstat.core import files
+from dtstat.core.tables import Table
+
+PAGE = files.FileKind(
+    "an HTML page", (".html", ".htm"), "Print it to PDF from the browser, if you need one."
+)
+_GENERATOR = b'<meta name="generator" content="dtstat">'
+# Pages of version 0.1.0 do not name their maker.
+_POLICY = b'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src'
+# In the order in which they build on each other.
+_SCRIPTS = (
+    "numbers.js",
+    "elements.js",
+    "path.js",
+    "reasons.js",
+    "charts.js",
+    "graph.js",
+    "explorer.js",
+    "loadings.js",
+    "curves.js",
+    "tabs.js",
+    "page.js",
+)
+_ASSETS = resources.files("dtstat.page") / "assets"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A tab of the page.
+
+    Attributes
+    ----------
+    name, title
+        For the machine, and for the reader.
+    intro
+        Paragraphs above.
+    tables
+        Below them.
+    texts
+        Titled texts to copy: code, models, references.
+    widget
+        Whether the page's script draws something between paragraphs and tables.
+    """
+
+    name: str
+    title: str
+    intro: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
+    widget: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page says.
+
+    Attributes
+    ----------
+    title
+        Heading.
+    facts
+        Labeled lines below it.
+    sections
+        Tabs.
+    numbers
+        What the page's script draws from; anything that JSON knows.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]
+    numbers: Mapping[str, Any]
+
+    def to_html(self) -> str:
+        """Return the whole document."""
+        body = "\n".join(_asset(name) for name in _SCRIPTS)
+        script = f'(() => {{\n"use strict";\n{body}\n}})();\n'
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        parts = {
+            "title": html.escape(self.title),
+            "policy": f"script-src 'sha256-{digest}'",
+            "style": _asset("page.css"),
+            "facts": "\n".join(
+                f"<div><dt>{html.escape(label)}</dt><dd>{html.escape(text)}</dd></div>"
+                for label, text in self.facts
+            ),
+            "tabs": "\n".join(_tab(section, k == 0) for k, section in enumerate(self.sections)),
+            "panels": "\n".join(_panel(section) for section in self.sections),
+            "numbers": _as_json(self.numbers),
+            "script": script,
+        }
+        # One pass: what is put in is not looked at again, whatever it contains.
+        return re.sub(r"{{(\w+)}}", lambda match: parts[match[1]], _asset("page.html"))
+
+
+def numbers_of(values: Sequence[float]) -> list[float | None]:
+    """Numbers that JSON knows: what does not exist is null."""
+    return [None if value != value or abs(value) == float("inf") else value for value in values]
+
+
+def is_page(file: Path) -> bool:
+    """Whether a file is a page that dtstat wrote."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(1_000)
+    except OSError:
+        return False
+    return _GENERATOR in head or _POLICY in head
+
+
+def write_page(page: Page, target: Path) -> Path:
+    """Write the page to a file, and return it.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    files.write(target, page.to_html().encode("utf-8", errors="replace"))
+    return target
+
+
+def _asset(name: str) -> str:
+    return (_ASSETS / name).read_text(encoding="utf-8")
+
+
+def _as_json(numbers: Mapping[str, Any]) -> str:
+    """Write JSON that no HTML parser takes for the end of the script element."""
+    text = json.dumps(numbers, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
+    return re.sub(r"[<>&]", lambda match: escapes[match[0]], text)
+
+
+def _tab(section: Section, first: bool) -> str:
+    chosen, stop = ("true", "0") if first else ("false", "-1")
+    return (
+        f'<button role="tab" id="tab-{section.name}" aria-controls="panel-{section.name}" '
+        f'aria-selected="{chosen}" tabindex="{stop}">{html.escape(section.title)}</button>'
+    )
+
+
+def _panel(section: Section) -> str:
+    name = section.name
+    parts = [f"<h2>{html.escape(section.title)}</h2>"]
+    parts += [f"<p>{html.escape(text)}</p>" for text in section.intro]
+    parts += [f'<div id="{name}"></div>'] if section.widget else []
+    parts += [_scrolling(table) for table in section.tables]
+    parts += [_text(title, text) for title, text in section.texts]
+    body = "\n".join(parts)
+    return (
+        f'<section role="tabpanel" id="panel-{name}" aria-labelledby="tab-{name}" tabindex="0">\n'
+        f"{body}\n</section>"
+    )
+
+
+def _scrolling(table: Table) -> str:
+    label = html.escape(table.title or "Table", quote=True)
+    return (
+        f'<div class="wide" role="region" aria-label="{label}" tabindex="0">{table.to_html()}</div>'
+    )
+
+
+def _text(title: str, text: str) -> str:
+    name = html.escape(title, quote=True)
+    return (
+        f'<div class="copied"><h3>{name}</h3>'
+        f'<pre tabindex="0" aria-label="{name}">{html.escape(text)}</pre></div>'
+    )

@@ -1,0 +1,1 @@
+"""The solution path: every structure that thresholding gives, its table and its pictures."""

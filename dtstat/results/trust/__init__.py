@@ -1,1 +1,0 @@
-"""Results about how far to trust a fit, and how many people a survey needs."""

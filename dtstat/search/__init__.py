@@ -1,0 +1,1 @@
+"""Which structure to believe: candidates are proposed, fitted, scored, and one is chosen."""

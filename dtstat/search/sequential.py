@@ -1,0 +1,308 @@
+"""Sequential dependence thresholding: find factors, explain them, look at what is left.
+
+A factor whose items all have a second parent may show no clique of its own until the second parents
+are explained. Each round reads cliques off the dependence that the factors so far do not explain
+and adds them; then all factors are fitted jointly, and items gain and lose single loadings by the
+criterion. This is a heuristic: other structures may have the same correlations (examples below),
+and no theorem says when it is right.
+
+In real surveys no structure fits exactly, and rounds would explain misfit by ever more factors.
+So the answer of the plain search stands unless there is
+
+- something to explain that the plain structure leaves: the misfit v of
+  :mod:`dtstat.factors.robust` falls to less than half, or to less than sampling error;
+- a criterion lower by 10 or more, the rows counting as little as they do with the plain structure.
+
+The two rules were set with keyed surveys in view, several others having let cross-loadings in that
+no key has. That they leave all of these surveys alone is therefore no test of them.
+
+Condition 1 of the paper asks that every factor have a child of its own. Where a factor has none,
+its items may still be found, because given the factors E already found, items follow the factor
+model of the others,
+
+    Cov(X | η_E) = Λ_U Φ_{U|E} Λ_Uᵀ + Θ
+
+(U: the factors left, Φ_{U|E} their conditional covariance) with the same loadings Λ_U, so that an
+item whose other parents are all in E is a unique child there. What a factor k explains follows
+from two unique children u and v and a third child i: with M = Cov(X | η_E), the variance of u that
+k explains is h_u = M_uv M_iu / M_iv, and
+
+    Cov(X_i, X_j | η_E, η_k) = M_ij − M_iu M_ju / h_u,   M_uu replaced by h_u on the right.
+
+That is exact only if u and v are unique children of k, and dependence does not say which items
+are: a graph shows members of no other clique, whatever their parents. So this identifies nothing.
+Two structures can have one and the same correlation matrix (factors with variance 1):
+
+- F1 = {1, 2, 3, 4} with loadings .7, .7, .6, .6 and F2 = {3, 4} with .4, uncorrelated; and
+  G1 = {1, 2, 3, 4} with .582, .582, .721, .721 and G2 = {1, 2} with .388, uncorrelated.
+- F1 = {1, ..., 6} with loadings .7 (three times) and .5 (three times) and F2 = {4, 5, 6} with .5,
+  uncorrelated; and G1 = {1, 2, 3} with .7 and G2 = {4, 5, 6} with .707, correlated .707.
+
+More generally, if all items of a factor have the same second parent, with loadings in proportion,
+two correlated factors without second parents describe the data as well
+(:mod:`dtstat.search.refine`). The search proposes structures; a criterion chooses, and
+how often the choice is right is what simulations show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import ndtri
+
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.parallel import Progress, track
+from dtstat.factors.copula import FactorEstimate
+from dtstat.search.evaluate import Evaluator, Fitted, Outcome, Proposal, Rules, price_of_edge
+from dtstat.search.proposals import complete, no_factors, search_barcode, settle
+from dtstat.search.refine import (
+    SEQUENTIAL,
+    find_missing_loadings,
+    minor_factors,
+    settle_loadings,
+    simplify,
+)
+from dtstat.structure.barcode import Barcode, barcode
+
+CLEARLY_LOWER = 10.0  # in the criterion, for an answer other than that of the plain search
+_ABOUT_THE_SAME = 0.5  # share of rows from which misfit is less than sampling error
+_BY_CHANCE = 0.05  # probability that any pair of unrelated items exceeds the floor
+# Of unrelated items without ties Spearman's correlation has the standard error 1/√n, and its latent
+# form 2 sin(π r_S / 6), whose slope at 0 is π/3, has (π/3)/√n.
+_SPREAD = math.pi / 3
+_LEAST_VARIANCE = 0.05  # of what is left of an item
+
+
+def search_sequential(
+    evaluator: Evaluator, bars: Barcode, rules: Rules, progress: Progress = None
+) -> Outcome:
+    """Search as :func:`search_barcode`, then round by round; keep the first unless beaten clearly.
+
+    Parameters
+    ----------
+    evaluator
+        Where structures are fitted.
+    bars
+        Barcode of the dependence matrix.
+    rules
+        Criterion, size of factors, what to do with items of no clique.
+    progress
+        True for a bar, or a function of (done, total).
+    """
+    plain = search_barcode(evaluator, bars, rules, progress)
+    n_obs = float(evaluator.n_obs)
+    if not _leaves_something(evaluator, plain.best, bars.item_names, rules, n_obs):
+        return plain
+    trial = evaluator.afresh()
+
+    def improve(n: float) -> None:
+        best = trial.fit(no_factors(trial.n_items))
+        rounds = _explained_exactly(trial, bars, rules, n)
+        best = _while_better(track(rounds, progress, "rounds"), best, rules.criterion, n)
+        best = _completed_jointly(trial, best, bars.item_names, rules, n)
+        trial.fit(complete(trial, best.proposal.support, rules, n, SEQUENTIAL))
+
+    found = settle(trial, rules, improve, _ABOUT_THE_SAME)
+    if not _convincing(trial, found.best, plain, rules.criterion):
+        return plain
+    best = evaluator.fit(Proposal(found.best.proposal.support, SEQUENTIAL))
+    return Outcome(best, max(found.n_effective, plain.n_effective), plain.passed_over)
+
+
+def _leaves_something(
+    evaluator: Evaluator, fitted: Fitted, names: tuple[str, ...], rules: Rules, n: float
+) -> bool:
+    """Whether a structure lacks a loading, or its estimate leaves a clique above chance.
+
+    One with factors that are the main one of few items may explain everything, in too many parts.
+    The price of a loading is for one among p items; here all d factors are looked at as well.
+    """
+    if not fitted.n_factors or len(minor_factors(fitted, rules.min_children)):
+        return True
+    price = price_of_edge(rules.criterion, evaluator.n_items, n) + 2 * math.log(fitted.n_factors)
+    if find_missing_loadings(evaluator.R, fitted, n, price).any():
+        return True
+    left = _barcode_of(_unexplained(evaluator.R, fitted.estimate), names, rules)
+    return len(_new_cliques(left, fitted.n_factors, n)) > 0
+
+
+def _convincing(evaluator: Evaluator, found: Fitted, plain: Outcome, criterion: str) -> bool:
+    """Whether a structure explains what the plain one leaves, at a clearly lower criterion."""
+    n = plain.n_effective
+    if plain.best.cost(criterion, n) - found.cost(criterion, n) < CLEARLY_LOWER:
+        return False
+    before, after = (1 / evaluator.worth(one) for one in (plain.best, found))
+    sampling = 1 / evaluator.n_obs
+    return after - sampling <= max(sampling, (before - sampling) / 2)
+
+
+def _explained_exactly(
+    evaluator: Evaluator, bars: Barcode, rules: Rules, n: float
+) -> Iterator[Fitted]:
+    """Go round by round, each explaining factors by the unique members of their cliques.
+
+    That is exact, however many factors are still unknown, if these members have no other parent.
+    """
+    M = evaluator.R
+    cliques = np.zeros((evaluator.n_items, 0), dtype=bool)
+    while len(taken := _new_cliques(bars, cliques.shape[1], n)):
+        cliques = np.unique(np.hstack([cliques, bars.members[taken].T]), axis=1)
+        yield settle_loadings(evaluator, cliques, rules, n)
+        M = condition_on(M, bars, taken)
+        bars = _barcode_of(M, bars.item_names, rules)
+
+
+def _explained_jointly(
+    evaluator: Evaluator, found: Fitted, names: tuple[str, ...], rules: Rules, n: float
+) -> Iterator[Fitted]:
+    """Go round by round, each explaining factors by the joint estimate, which has less noise."""
+    while True:
+        bars = _barcode_of(_unexplained(evaluator.R, found.estimate), names, rules)
+        taken = _new_cliques(bars, found.n_factors, n)
+        if not len(taken):
+            return
+        support = np.unique(np.hstack([found.proposal.support, bars.members[taken].T]), axis=1)
+        found = settle_loadings(evaluator, support, rules, n)
+        yield found
+
+
+def _completed_jointly(
+    evaluator: Evaluator, start: Fitted, names: tuple[str, ...], rules: Rules, n: float
+) -> Fitted:
+    """Simplify, explain the rest by joint estimates, and simplify again."""
+    best = simplify(evaluator, start, rules, n)
+    rounds = _explained_jointly(evaluator, best, names, rules, n)
+    best = _while_better(rounds, best, rules.criterion, n)
+    return simplify(evaluator, best, rules, n)
+
+
+def _while_better(rounds: Iterator[Fitted], best: Fitted, criterion: str, n: float) -> Fitted:
+    """Go on as long as every round lowers the criterion; return the last that did."""
+    for fitted in rounds:
+        if fitted.cost(criterion, n) >= best.cost(criterion, n):
+            break
+        best = fitted
+    return best
+
+
+def _new_cliques(bars: Barcode, d: int, n: float) -> IntArray:
+    """Cliques to take for factors when ``d`` are explained, each at the price of a row."""
+    return choose_plain_cliques(bars, chance_floor(max(n - d, 2.0), len(bars.item_names)))
+
+
+def _unexplained(R: FloatArray, estimate: FactorEstimate) -> FloatArray:
+    """Covariances that a joint estimate leaves."""
+    left: FloatArray = R - estimate.loadings @ estimate.factor_correlations @ estimate.loadings.T
+    return left
+
+
+def _barcode_of(M: FloatArray, names: tuple[str, ...], rules: Rules) -> Barcode:
+    """Barcode of covariances, as correlations."""
+    sd = np.sqrt(np.maximum(np.diag(M), _LEAST_VARIANCE))
+    return barcode(np.clip(M / np.outer(sd, sd), -1.0, 1.0), names, rules.min_children)
+
+
+def chance_floor(n: float, p: int) -> float:
+    """Dependence that the strongest of all pairs of unrelated items exceeds in 1 of 20 samples."""
+    return float(-_SPREAD * ndtri(_BY_CHANCE / (p * (p - 1))) / np.sqrt(n))
+
+
+_SHARE = 0.5  # of the largest weight: the plainest half of the scale first, what they hide later
+_LEAST, _TINY = 0.05, 1e-3  # share of a variance; covariance to divide by
+_MOSTLY_NEW = 2 / 3  # share of items not taken in this round from which a clique is another factor
+
+
+def choose_plain_cliques(barcode: Barcode, floor: float) -> IntArray:
+    """Positions of the bars to take for factors in one round.
+
+    A clique weighs w = persistence · (size − 1): how far it stands out, in how many ties of each of
+    its items. Those of at least half the largest weight are taken, the heaviest first, if two
+    thirds of their items are new. Small tight cliques, such as items that share two parents, are
+    left for later rounds, when they are explained or not. So are cliques of more than half of the
+    items, the general factor that correlated factors look like from afar.
+
+    Parameters
+    ----------
+    barcode
+        Of the dependence that is not explained yet.
+    floor
+        Dependence that comes by chance; a clique must hold above it.
+    """
+    p = len(barcode.item_names)
+    weight: FloatArray = barcode.persistence * (barcode.sizes - 1)
+    usable = (barcode.deaths > floor) & (barcode.sizes <= p / 2)
+    least = _SHARE * weight[usable].max(initial=0.0)
+    covered = np.zeros(p, dtype=bool)
+    taken = []
+    for b in np.argsort(-weight, kind="stable"):
+        clique = barcode.members[b]
+        if not usable[b] or weight[b] < least:
+            continue
+        if (clique & ~covered).sum() >= max(_MOSTLY_NEW * clique.sum(), 2):
+            taken.append(b)
+            covered |= clique
+    return np.array(taken, dtype=np.int64)
+
+
+def condition_on(M: FloatArray, barcode: Barcode, taken: IntArray) -> FloatArray:
+    """Covariances of the items given the factors that bars stand for.
+
+    M − C Φ⁻¹ Cᵀ, where the covariances C of the items with a factor, and Φ of the factors, are
+    those with a weighted sum of its unique members, which measure nothing else (Bartlett's
+    weights).
+
+    Parameters
+    ----------
+    M
+        (p, p) covariances given the factors of earlier rounds.
+    barcode, taken
+        Of M as correlations, and the positions of the bars.
+    """
+    W, L = np.zeros((2, len(M), len(taken)))
+    for k, b in enumerate(taken):
+        pure = np.flatnonzero(barcode.unique_members[b])
+        _measure(M, pure, np.flatnonzero(barcode.members[b]), W[:, k], L[:, k])
+    known = W.any(axis=0)
+    W, L = W[:, known], L[:, known]
+    C, Phi = M @ W, W.T @ M @ W
+    C[W != 0] = L[W != 0]  # an item's own error is no covariance with the factor
+    np.fill_diagonal(Phi, 1.0)
+    values, V = np.linalg.eigh(Phi)
+    rest: FloatArray = M - C @ (V / np.maximum(values, _LEAST)) @ V.T @ C.T
+    return rest
+
+
+def _measure(
+    M: FloatArray, pure: IntArray, clique: IntArray, w: FloatArray, lam: FloatArray
+) -> None:
+    """Write the weights and loadings of the unique members of a clique into two columns."""
+    h = np.array([_common(M, j, pure, clique) for j in pure])
+    total = np.diag(M)[pure]
+    good = h > _LEAST * total  # not NaN
+    if not good.any():
+        return
+    pure, total = pure[good], total[good]
+    h = np.minimum(h[good], (1 - _LEAST) * total)
+    block = M[np.ix_(pure, pure)]
+    first = int(np.abs(block).sum(axis=0).argmax())
+    loading = np.sqrt(h) * np.where(block[first] < 0, -1.0, 1.0)
+    weight = loading / (total - h)
+    w[pure], lam[pure] = weight / (weight @ loading), loading
+
+
+def _common(M: FloatArray, j: int, pure: IntArray, clique: IntArray) -> float:
+    """Variance of item j that its factor explains, from triads: M_ja M_jb / M_ab.
+
+    Exact if a is another unique member. Without one, pairs with a second parent in common have
+    too large an M_ab, so that the upper quartile is taken.
+    """
+    others = clique[clique != j]
+    partners = np.intersect1d(pure, others)
+    share = 0.5 if len(partners) else 0.75
+    a = partners if len(partners) else others
+    top = M[j, a][:, None] * M[j, others]
+    bottom = M[np.ix_(a, others)]
+    usable = (a[:, None] != others) & (np.abs(bottom) > _TINY)
+    return float(np.quantile(top[usable] / bottom[usable], share)) if usable.any() else np.nan

@@ -1,0 +1,1 @@
+"""Structural equation models in lavaan's sense: model, statistics, estimate, result, tables."""

@@ -1,0 +1,217 @@
+"""The matrices of a model as functions of its free parameters, with derivatives.
+
+Every parameter changes Σ by a matrix of rank two, ∂Σ/∂θ_a = u_a v_aᵀ + v_a u_aᵀ. With the columns
+u_a, v_a in U, V, gradients and information need only products of p × q matrices:
+
+    tr(G ∂Σ/∂θ_a) = 2 u_aᵀ G v_a
+    tr(W ∂Σ/∂θ_a W ∂Σ/∂θ_b) = 2 [(UᵀWU)∘(VᵀWV) + (UᵀWV)∘(VᵀWU)]_ab
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.sem.model import Model
+
+_NAMES = ("lambda", "theta", "psi", "beta", "nu", "alpha")
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """The model's matrices at some parameter values; shapes (p, m), (p, p), (m, m), ..."""
+
+    Lambda: FloatArray
+    Theta: FloatArray
+    Psi: FloatArray
+    Beta: FloatArray
+    nu: FloatArray
+    alpha: FloatArray
+
+    @cached_property
+    def total_effects(self) -> FloatArray:
+        """(I − B)⁻¹, the effects of the disturbances of η on η."""
+        return np.asarray(np.linalg.inv(np.eye(len(self.Beta)) - self.Beta), dtype=np.float64)
+
+    @cached_property
+    def eta_covariance(self) -> FloatArray:
+        """(I − B)⁻¹ Ψ (I − B)⁻ᵀ."""
+        return np.asarray(self.total_effects @ self.Psi @ self.total_effects.T)
+
+
+@dataclass(frozen=True)
+class Implied:
+    """What a model implies at some parameter values: moments and their derivatives."""
+
+    Sigma: FloatArray  # (p, p)
+    mu: FloatArray  # (p,)
+    U: FloatArray  # (p, slots) factors of the derivatives of Sigma
+    V: FloatArray
+    dmu: FloatArray  # (p, slots)
+
+    @cached_property
+    def inverse(self) -> tuple[FloatArray, float]:
+        """Σ⁻¹ and log|Σ|."""
+        return inverse(self.Sigma)
+
+
+class NotPositiveDefiniteError(ArithmeticError):
+    """The implied covariance matrix is not positive definite at these parameter values."""
+
+
+def inverse(Sigma: FloatArray) -> tuple[FloatArray, float]:
+    """Σ⁻¹ and log|Σ| by Cholesky, scaled to variances near 1 so that units do not matter."""
+    unit = np.ldexp(1.0, np.frexp(np.diag(Sigma))[1] // 2)  # powers of two cost no digits
+    try:
+        L = np.linalg.cholesky(Sigma / np.outer(unit, unit))
+    except np.linalg.LinAlgError:
+        raise NotPositiveDefiniteError from None
+    logdet = 2.0 * float(np.log(np.diag(L) * unit).sum())
+    if not np.isfinite(logdet):  # NumPy factors NaN without complaint
+        raise NotPositiveDefiniteError
+    half = np.linalg.inv(L) / unit
+    return half.T @ half, logdet
+
+
+class Layout:
+    """Where the entries of a model go; computed once, used at every step.
+
+    Derivatives are stacked in slots, one for each free entry of a matrix; parameters that are set
+    equal share several slots, which :meth:`collect` adds up.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.free = np.array([parameter.free for parameter in model.parameters])
+        self._fixed = self._fixed_matrices()
+        self._blocks = {name: self._block(name) for name in _NAMES}
+        ends = np.cumsum([len(numbers) for _, _, numbers in self._blocks.values()]).tolist()
+        self._slots = {n: slice(a, b) for n, a, b in zip(_NAMES, [0, *ends], ends, strict=False)}
+        owner = np.concatenate([numbers for _, _, numbers in self._blocks.values()])
+        self._distinct = np.array_equal(owner, np.arange(model.n_free))
+        self._select = np.zeros((len(owner), model.n_free))
+        self._select[np.arange(len(owner)), owner] = 1.0
+        self._U, self._V = self._constant_factors()
+        self._no_dmu = np.zeros_like(self._U)
+        self._halves = np.where(self._blocks["psi"][0] == self._blocks["psi"][1], 0.5, 1.0)
+        # objective and information are asked for at the same values, one after the other
+        self._last: tuple[FloatArray, Implied] | None = None
+
+    def _fixed_matrices(self) -> dict[str, FloatArray]:
+        """Fill in what is not free; the other entries are 0."""
+        p, m = len(self.model.observed), len(self.model.eta)
+        shapes = ((p, m), (p, p), (m, m), (m, m), (p, 1), (m, 1))
+        matrices = {name: np.zeros(shape) for name, shape in zip(_NAMES, shapes, strict=True)}
+        for k, name in enumerate(self.model.eta):
+            if name in self.model.observed:
+                matrices["lambda"][self.model.observed.index(name), k] = 1.0
+        for parameter, (matrix, i, j) in zip(self.model.parameters, self.model.places, strict=True):
+            if not parameter.free and parameter.value is not None:
+                matrices[matrix][i, j] = parameter.value
+                if matrix in ("theta", "psi"):
+                    matrices[matrix][j, i] = parameter.value
+        return matrices
+
+    def _block(self, name: str) -> tuple[IntArray, IntArray, IntArray]:
+        """Rows, columns and free numbers (from 0) of the free entries of one matrix."""
+        entries = [
+            (row, column, parameter.free - 1)
+            for parameter, (matrix, row, column) in zip(
+                self.model.parameters, self.model.places, strict=True
+            )
+            if matrix == name and parameter.free
+        ]
+        rows, columns, numbers = np.array(entries, dtype=np.int64).reshape(-1, 3).T
+        return rows, columns, numbers
+
+    def _constant_factors(self) -> tuple[FloatArray, FloatArray]:
+        """Fill the columns of U and V that do not depend on the parameters; zero elsewhere."""
+        unit = np.eye(len(self.model.observed))
+        U, V = np.zeros((2, len(unit), len(self._select)))
+        (li, _, _), (ti, tj, _) = self._blocks["lambda"], self._blocks["theta"]
+        U[:, self._slots["lambda"]] = unit[:, li]
+        U[:, self._slots["theta"]] = unit[:, ti]
+        V[:, self._slots["theta"]] = unit[:, tj] * np.where(ti == tj, 0.5, 1.0)
+        return U, V
+
+    def matrices(self, theta: FloatArray) -> Matrices:
+        """Fill the matrices with parameter values."""
+        filled = {}
+        for name in _NAMES:
+            rows, columns, numbers = self._blocks[name]
+            matrix = self._fixed[name]
+            if len(numbers):
+                matrix = matrix.copy()
+                matrix[rows, columns] = theta[numbers]
+                if name in ("theta", "psi"):
+                    matrix[columns, rows] = theta[numbers]
+            filled[name] = matrix
+        Lambda, Theta, Psi, Beta, nu, alpha = filled.values()
+        return Matrices(Lambda, Theta, Psi, Beta, nu[:, 0], alpha[:, 0])
+
+    def implied(self, theta: FloatArray) -> Implied:
+        """Moments and the factors of their derivatives; the last ones asked for are kept."""
+        if self._last is None or not np.array_equal(self._last[0], theta):
+            self._last = (theta.copy(), self._implied(theta))
+        return self._last[1]
+
+    def _implied(self, theta: FloatArray) -> Implied:
+        M = self.matrices(theta)
+        K = M.total_effects if M.Beta.any() else None
+        T = M.Lambda if K is None else M.Lambda @ K  # effects of η's disturbances on the items
+        C = T @ M.Psi if K is None else T @ M.Psi @ K.T
+        Sigma = C @ M.Lambda.T + M.Theta
+        U, V = self._U.copy(), self._V.copy()
+        (_, lk, _), (si, sj, _), (bi, bj, _) = (self._blocks[n] for n in ("lambda", "psi", "beta"))
+        V[:, self._slots["lambda"]] = C[:, lk]
+        U[:, self._slots["psi"]] = T[:, si]
+        V[:, self._slots["psi"]] = T[:, sj] * self._halves
+        if len(bi):
+            U[:, self._slots["beta"]] = T[:, bi]
+            V[:, self._slots["beta"]] = C[:, bj]
+        dmu = self._mean_derivatives(M, T, K) if self.model.mean_structure else self._no_dmu
+        return Implied((Sigma + Sigma.T) / 2, M.nu + T @ M.alpha, U, V, dmu)
+
+    def _mean_derivatives(self, M: Matrices, T: FloatArray, K: FloatArray | None) -> FloatArray:
+        """(p, slots) derivatives of μ = ν + T α."""
+        eta_means = M.alpha if K is None else K @ M.alpha
+        dmu = np.zeros_like(self._U)
+        li, lk, _ = self._blocks["lambda"]
+        bi, bj, _ = self._blocks["beta"]
+        start = self._slots["lambda"].start
+        dmu[li, start + np.arange(len(li))] = eta_means[lk]
+        dmu[:, self._slots["beta"]] = T[:, bi] * eta_means[bj]
+        dmu[:, self._slots["nu"]] = np.eye(len(T))[:, self._blocks["nu"][0]]
+        dmu[:, self._slots["alpha"]] = T[:, self._blocks["alpha"][0]]
+        return dmu
+
+    def collect(self, slots: FloatArray) -> FloatArray:
+        """Add up what belongs to the same free parameter, along the last axis."""
+        if self._distinct:
+            return slots
+        collected: FloatArray = slots @ self._select
+        return collected
+
+    def collect_square(self, slots: FloatArray) -> FloatArray:
+        """Add up both axes of a slots × slots matrix."""
+        if self._distinct:
+            return slots
+        collected: FloatArray = self._select.T @ slots @ self._select
+        return collected
+
+
+def covariance_information(implied: Implied, W: FloatArray) -> FloatArray:
+    """(q, q) ½ tr(W ∂Σ/∂θ_a W ∂Σ/∂θ_b) over the slots."""
+    WU, WV = W @ implied.U, W @ implied.V
+    cross = implied.U.T @ WV
+    information: FloatArray = (implied.U.T @ WU) * (implied.V.T @ WV) + cross * cross.T
+    return information
+
+
+def covariance_gradient(implied: Implied, G: FloatArray) -> FloatArray:
+    """(q,) tr(G ∂Σ/∂θ_a) over the slots, G symmetric."""
+    gradient: FloatArray = 2.0 * np.einsum("ia,ia->a", implied.U, G @ implied.V)
+    return gradient

@@ -1,1 +1,0 @@
-"""What can be guaranteed: bounds, margins, unique children, and the surveys they ask for."""

@@ -1,0 +1,1 @@
+"""How far to trust a structure: bounds, margins, diagnosis, stability, and planning a survey."""

@@ -1,0 +1,228 @@
+"""Arguments nobody means: refused with a sentence that can be read. One test a kind of finding."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dtstat as dt
+from dtstat.core import checks
+from dtstat.core.errors import nearest, shorten_middle, shown
+
+X = np.random.default_rng(1).standard_normal((60, 6)) + np.repeat(
+    np.random.default_rng(2).standard_normal((60, 2)), 3, axis=1
+)
+HUGE = "x" * 100_000
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError
+
+
+class TestMessages:
+    def test_a_value_is_shown_shortened(self):
+        assert len(shown(HUGE)) <= 200
+        assert shown("abc") == "'abc'"
+        assert shown(Unprintable()) == "a value of type Unprintable"
+        assert "int" in shown(10**10_000)  # has too many digits to be printed
+
+    def test_the_middle_is_left_out(self):
+        assert shorten_middle("a" * 10 + "b" * 10, 9) == "aaa...bbb"
+
+    def test_no_message_is_longer_than_can_be_read(self):
+        assert len(str(dt.InputError(HUGE))) <= 1_500
+        assert len(str(dt.DataWarning(HUGE))) <= 1_500
+
+    def test_suggestions_do_not_print_long_names(self):
+        assert len(nearest(HUGE, ["a", HUGE])) < 300
+
+
+class TestNumbers:
+    @pytest.mark.parametrize("value", [10**400, -(10**400), 2**63, "3", None, True, np.nan])
+    def test_whole_numbers_beyond_floats_are_refused(self, value):
+        with pytest.raises(dt.InputError, match="`k` must be a whole number"):
+            checks.integer("k", value, 0, "Advice.")
+
+    def test_a_seed_may_be_as_large_as_one_likes(self):
+        assert dt.simulate("chain", 10, seed=10**400).seed == 10**400
+
+    def test_more_thresholds_than_memory(self):
+        with pytest.raises(dt.InputError, match="at most 1000000"):
+            dt.solution_path(X, thresholds=10**12)
+
+    @pytest.mark.parametrize("value", [np.zeros(2), pd.DataFrame(), NotImplemented, None, "yes", 2])
+    def test_flags_are_true_or_false(self, value):
+        with pytest.raises(dt.InputError, match="`refine` must be true or false"):
+            dt.fit(X, refine=value)
+
+    @pytest.mark.parametrize("value", [True, np.bool_(True), 1, 1.0])
+    def test_flags_of_r_and_numpy_are_taken(self, value):
+        assert checks.flag("f", value, "") is True
+
+    @pytest.mark.parametrize("rows", ["x", np.array("x"), None, -1])
+    def test_rows_of_a_table(self, rows):
+        with pytest.raises(dt.InputError, match="`max_rows`"):
+            dt.solution_path(X).summary(rows)
+
+
+class TestNames:
+    @pytest.mark.parametrize("name", [[], np.array(3), pd.Series([1.0]), None, HUGE])
+    def test_names_that_cannot_be_looked_up(self, name):
+        for call in (
+            lambda: dt.dependence(X, measure=name),
+            lambda: dt.load_dataset(name),
+            lambda: dt.Bound.normal(name),
+            lambda: dt.Bound.of(name),
+            lambda: dt.dependence(X, missing=name),
+            lambda: dt.items(X, kinds={"x1": name}),
+        ):
+            with pytest.raises(dt.InputError):
+                call()
+
+    @pytest.mark.parametrize("names", [1, None, Unprintable(), np.array("x"), 1j])
+    def test_lists_of_names_that_are_none(self, names):
+        for call in (dt.items(X).select, dt.dependence(X).select):
+            with pytest.raises(dt.InputError, match="`names` must be a list of names"):
+                call(names)
+
+    def test_half_characters_cannot_be_names(self):
+        with pytest.raises(dt.InputError, match="invalid Unicode surrogate"):
+            dt.items(pd.DataFrame(X[:, :2], columns=pd.Index(["a", "\ud800"], dtype=object)))
+        with pytest.raises(dt.InputError, match="invalid Unicode surrogate"):
+            dt.DependenceMatrix.from_matrix(np.eye(2), names=["a", "\udcff"])
+
+
+class TestFunctionsOfTheUser:
+    def test_a_measure_that_fails(self):
+        def broken(x, y):
+            raise KeyError("lost")
+
+        with pytest.raises(dt.InputError, match="`measure` failed for 'x1' and 'x2' with KeyError"):
+            dt.dependence(X, measure=broken)
+
+    def test_a_bound_that_fails_or_is_none(self):
+        with pytest.raises(dt.InputError, match="failed as a bound"):
+            dt.error_bound(100, 5, 0.2, measure=int)
+        with pytest.raises(dt.InputError, match="must return a probability"):
+            dt.error_bound(100, 5, 0.2, measure=lambda n, e: float("nan"))
+
+
+class TestNumbersOfExtremeSize:
+    @pytest.mark.parametrize("scale", [1e308 / 10, 1e-300, 5e-310])
+    @pytest.mark.parametrize("measure", ["pearson", "spearman", "distance", "hsic", "maximal"])
+    def test_dependence_does_not_change_with_units(self, scale, measure):
+        usual = dt.dependence(X, measure).values
+        scaled = dt.dependence(X * scale, measure).values
+        np.testing.assert_allclose(scaled, usual, atol=1e-9)
+
+    def test_models_are_in_units_of_the_answers(self):
+        with pytest.raises(dt.InputError, match="answers of moderate size"):
+            dt.cfa(X * 1e300, "f =~ x1 + x2 + x3")
+        with pytest.raises(dt.ModelSyntaxError, match="at most 1e\\+60"):
+            dt.cfa(X, "f =~ 1e300*x1 + x2 + x3")
+
+    def test_matrices_that_overflow_or_are_complex(self):
+        large = np.full((3, 3), 1.7e308)
+        np.fill_diagonal(large, 1.0)
+        with pytest.raises(dt.InputError):
+            dt.DependenceMatrix.from_matrix(large)
+        same = dt.DependenceMatrix.from_matrix(np.full((3, 3), 1.7e308))  # covariances of copies
+        np.testing.assert_allclose(same.values, 1.0)
+        with pytest.raises(dt.InputError, match="numbers only"):
+            dt.DependenceMatrix.from_matrix(np.eye(3) * 1j)
+
+
+class TestModels:
+    def test_a_structure_without_factors(self):
+        with pytest.raises(dt.InputError, match="must have a factor"):
+            dt.cfa(X, dt.Structure(np.zeros((6, 0))))
+
+    def test_a_hundred_thousand_empty_lines(self):
+        with pytest.raises(dt.InputError, match="no statements"):
+            dt.cfa(X, "\n" * 100_000)
+
+    def test_a_product_that_would_fill_the_memory(self):
+        many = " + ".join(f"x{k}" for k in range(1_100))
+        with pytest.raises(dt.ModelSyntaxError, match="1000000 terms"):
+            dt.cfa(X, f"{many} ~~ {many}")
+
+    def test_loadings_without_numbers_are_not_compared(self):
+        L = pd.DataFrame(np.eye(3), columns=list("ABC"))
+        with pytest.raises(dt.InputError, match="finite loadings"):
+            dt.compare_solutions(L, L * np.nan)
+
+
+class TestSizes:
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda: dt.simulate("chain", 2**40),
+            lambda: dt.simulate("chain", 10, items_per_factor=10**12),
+            lambda: dt.simulate("high_dimensional", 2**31),
+            lambda: dt.simulate("clusters", 10, n_factors=10**6),
+            lambda: dt.survey_design(3, 2**31),
+            lambda: dt.survey_design(10**6),
+        ],
+    )
+    def test_tables_larger_than_the_memory(self, call):
+        with pytest.raises(dt.InputError, match="no table has more than"):
+            call()
+
+    def test_probabilities_that_are_counted_item_by_item(self):
+        with pytest.raises(dt.InputError, match="goes item by item"):
+            dt.ucc_probability(10**12, 3, 0.2)
+        assert dt.ucc_probability(3, 2**31, 0.2) == 0  # three items cannot serve more factors
+        assert dt.ucc_probability(10**12, 3, 0.2, "bound") > 0.99
+
+    @pytest.mark.parametrize("error", [5e-324, 1e-17, 1e-9])
+    def test_errors_next_to_nothing(self, error):
+        plan = dt.plan(
+            n_factors=2, n_draws=5, most_rows=100, error=error, measure="pearson", seed=1
+        )
+        assert plan.table["guarantee"][0] > 500
+
+
+class TestWhatCannotBeComputed:
+    def test_factors_that_are_not_there(self):
+        rows = np.tile(X[:2], (20, 1))
+        with pytest.raises(dt.DTError), pytest.warns(dt.DTWarning):
+            dt.efa(rows, 3)
+
+    def test_loadings_of_extreme_size_are_compared(self):
+        L = pd.DataFrame(np.eye(3) + 0.1, columns=list("ABC"))
+        found = dt.compare_solutions(L, L * 1e308)
+        assert found.mean_congruence == pytest.approx(1)
+
+
+def test_dollars_in_names_are_no_formulas(drawing):
+    names = ["$", r"$\frac$", "a_b^c$x$", "q\nr", "a\0b", "n" * 500]
+    fit = dt.fit(pd.DataFrame(X, columns=names))
+    for kind in ("diagram", "loadings", "dependence", "margin", "barcode"):
+        fit.plot(kind)
+        drawing.gcf().canvas.draw()
+
+
+def test_r_is_told_of_functions_and_values_that_there_are_not():
+    from dtstat.interop import r_bridge
+
+    assert "Did you mean 'fit'?" in r_bridge.call("fitt", {})["error"]["message"]
+    answer = r_bridge.call("kmo", {"data": {"kind": "numeric"}})
+    assert answer["error"]["class"] == "InputError"
+    assert "did not arrive as R sends values" in answer["error"]["message"]
+
+
+def test_an_estimator_scores_the_columns_of_a_given_structure():
+    from dtstat.interop.sklearn import DependenceThresholding
+
+    structure = dt.Structure(np.ones((3, 1)), ["x2", "x3", "x1"])
+    model = DependenceThresholding(structure=structure).fit(X)
+    named = pd.DataFrame(X, columns=[f"x{k + 1}" for k in range(6)])
+    np.testing.assert_allclose(model.transform(X)[:, 0], model.fit_.factor_scores(named)["F1"])
+    assert np.isfinite(model.score(X))
+
+
+def test_a_study_of_more_data_sets_than_memory():
+    from dtstat import studies
+
+    with pytest.raises(dt.InputError, match="`reps` must be a whole number of at most"):
+        studies.highdim(2**31, sizes=20)

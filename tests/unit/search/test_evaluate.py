@@ -1,0 +1,206 @@
+"""Structures are fitted once each, and compared by what they cost."""
+
+import numpy as np
+import pytest
+
+from dtstat.factors.copula import fit_factors
+from dtstat.factors.robust import effective_rows
+from dtstat.search.evaluate import INFORMATION, Evaluator, Fitted, Proposal
+
+N, P = 200, 9
+SAME_LIKELIHOOD = 1e-4  # where a search stops is known to about 1e-6 a step
+
+
+@pytest.fixture
+def R():
+    """Nine items of three correlated factors, sampled."""
+    own = np.arange(P) // 3
+    Sigma = 0.49 * np.where(own[:, None] == own, 1.0, 0.4)
+    np.fill_diagonal(Sigma, 1)
+    rows = np.random.default_rng(0).standard_normal((N, P)) @ np.linalg.cholesky(Sigma).T
+    return np.corrcoef(rows, rowvar=False)
+
+
+def proposal(*factors, origin="by hand", p=P):
+    support = np.array([[i in factor for i in range(p)] for factor in factors], dtype=bool)
+    return Proposal(support.reshape(-1, p).T, origin)
+
+
+TRUTH = proposal(range(3), range(3, 6), range(6, 9))
+ONE = proposal(range(9))
+TWO = proposal(range(6), range(6, 9))
+OVERLAP = proposal(range(4), range(3, 7), range(6, 9))
+NOTHING = proposal()
+ALL = [NOTHING, ONE, TWO, OVERLAP, TRUTH]
+
+
+class Counter:
+    """Fits models and keeps a list of (support, steps)."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, R, n_obs, support, **options):
+        self.calls.append((support, options["max_iterations"]))
+        return fit_factors(R, n_obs, support, **options)
+
+
+# names of structures
+
+
+def test_the_order_of_factors_does_not_matter_to_the_key():
+    assert proposal(range(3), range(3, 6)).key == proposal(range(3, 6), range(3), origin="b").key
+
+
+def test_structures_that_differ_have_different_keys():
+    """All 2⁹ - 1 single factors, and the sets that share some of them."""
+    singles = [
+        proposal(np.flatnonzero([code >> i & 1 for i in range(P)])) for code in range(1, 512)
+    ]
+    assert len({one.key for one in [*singles, *ALL]}) == 511 + len(ALL) - 1
+    assert ONE.key in {one.key for one in singles}
+
+
+# fits
+
+
+def test_each_structure_is_fitted_once(R):
+    counter = Counter()
+    evaluator = Evaluator(R, N, counter)
+    first = evaluator.fit(TRUTH)
+    again = evaluator.fit(Proposal(TRUTH.support[:, [2, 0, 1]], "another order"))
+    assert again is first
+    assert evaluator.fit(TWO) is not first
+    assert len(counter.calls) == 2
+    assert [one.proposal for one in evaluator.fitted] == [TRUTH, TWO]
+
+
+def test_a_fit_is_the_maximum_likelihood_of_all_rows(R):
+    fitted = Evaluator(R, N).fit(OVERLAP)
+    alone = fit_factors(R, N, OVERLAP.support)
+    assert fitted.estimate.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-8)
+    assert fitted.estimate.converged
+    assert (fitted.n_factors, fitted.n_edges, fitted.n_obs) == (3, 11, N)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_structure_exceeds_its_bound(R, seed):
+    """Neither sensible structures nor random ones with up to five factors."""
+    rng = np.random.default_rng(seed)
+    evaluator = Evaluator(R, N)
+    support = rng.random((len(R), 1 + seed % 5)) < 0.4
+    support[: support.shape[1]] |= np.eye(support.shape[1], dtype=bool)
+    for one in (Proposal(support, ""), TRUTH, TWO):
+        bound, fitted = evaluator.bound(one), evaluator.fit(one)
+        assert fitted.log_likelihood <= bound.log_likelihood + 1e-6
+        assert fitted.cost("ebic", 50.0) >= bound.cost("ebic", 50.0) - 1e-6
+        assert bound.n_parameters == fitted.estimate.n_parameters == fitted.n_parameters
+
+
+def test_a_bound_is_no_fit(R):
+    evaluator = Evaluator(R, N)
+    evaluator.bound(TRUTH)
+    assert not evaluator.fitted
+
+
+def test_singular_correlations_bound_nothing():
+    evaluator = Evaluator(np.ones((4, 4)), 10)
+    assert evaluator.bound(Proposal(np.ones((4, 1), dtype=bool), "")).log_likelihood == np.inf
+
+
+# costs
+
+
+@pytest.mark.parametrize("one", ALL)
+@pytest.mark.parametrize("n", [N, 81.5])
+def test_costs_from_the_implied_covariances(R, one, n):
+    """-2n times the normal log-likelihood of a row, and parameters: Σ with an explicit inverse."""
+    fitted = Evaluator(R, N).fit(one)
+    L, psi = fitted.estimate.loadings, fitted.estimate.uniquenesses
+    Sigma = L @ fitted.estimate.factor_correlations @ L.T + np.diag(psi)
+    fit = P * np.log(2 * np.pi) + np.linalg.slogdet(Sigma)[1] + np.trace(np.linalg.inv(Sigma) @ R)
+    d, edges = one.support.shape[1], int(one.support.sum())
+    k = P + edges + d * (d - 1) / 2
+    expected = {
+        "aic": n * fit + 2 * k,
+        "bic": n * fit + k * np.log(n),
+        "ebic": n * fit + k * np.log(n) + 2 * edges * np.log(P),
+    }
+    found = {criterion: fitted.cost(criterion, n) for criterion in INFORMATION}
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("criterion", INFORMATION)
+def test_the_best_costs_least(R, criterion):
+    evaluator = Evaluator(R, N)
+    chosen = set()
+    for one in ALL:
+        evaluator.fit(one)
+    for n in (2.0, 10.0, 40.0, 100.0, 1000.0, 1e6):
+        best = evaluator.best(criterion, n)
+        costs = [one.cost(criterion, n) for one in evaluator.fitted]
+        assert best.cost(criterion, n) == min(costs)
+        chosen.add(best.n_factors)
+    assert evaluator.best(criterion, N).proposal is TRUTH
+    assert len(chosen) >= 2  # what rows count as matters to the choice
+
+
+def test_the_first_of_equals(R, monkeypatch):
+    evaluator = Evaluator(R, N)
+    first, *_ = [evaluator.fit(one) for one in (TWO, TRUTH, ONE)]
+    monkeypatch.setattr(Fitted, "cost", lambda self, criterion, n: 1.0)
+    assert evaluator.best("bic", N) is first
+
+
+def test_what_is_rejected_is_not_compared_but_remembered(R):
+    counter = Counter()
+    evaluator = Evaluator(R, N, counter)
+    truth, two = evaluator.fit(TRUTH), evaluator.fit(TWO)
+    evaluator.reject(truth)
+    assert evaluator.fitted == (two,)
+    assert evaluator.best("bic", N) is two
+    counter.calls.clear()
+    assert evaluator.fit(TRUTH) is truth
+    assert counter.calls == []
+    assert evaluator.fitted == (two,)
+
+
+# parts
+
+
+@pytest.mark.parametrize("items", [np.arange(6), np.array([1, 4, 5, 7])])
+def test_likelihood_of_some_items_alone(R, items):
+    one = np.ones((len(items), 1), dtype=bool)
+    two = np.arange(len(items))[:, None] % 2 == np.arange(2)
+    counter = Counter()
+    evaluator = Evaluator(R, N, counter)
+    for support in (one, two, one, two):
+        alone = fit_factors(R[np.ix_(items, items)], N, support).log_likelihood / N
+        found = evaluator.block_log_likelihood(items, support)
+        assert found == pytest.approx(alone, abs=SAME_LIKELIHOOD / N)
+    assert len(counter.calls) == 2
+    assert evaluator.fitted == ()
+
+
+def test_blocks_of_other_items_are_other_blocks(R):
+    evaluator = Evaluator(R, N)
+    blocks = [np.arange(6), np.arange(3, 9), np.arange(5)]
+    for _ in range(2):
+        for items in blocks:
+            support = np.ones((len(items), 1), dtype=bool)
+            expected = fit_factors(R[np.ix_(items, items)], N, support).log_likelihood / N
+            found = evaluator.block_log_likelihood(items, support)
+            assert found == pytest.approx(expected, abs=SAME_LIKELIHOOD / N)
+
+
+def test_what_rows_are_worth(R):
+    evaluator = Evaluator(R, N)
+    one, truth = evaluator.fit(ONE), evaluator.fit(TRUTH)
+    assert evaluator.worth(one) == effective_rows(R, one.estimate, N)
+    assert evaluator.worth(one) < evaluator.worth(truth) <= N
+
+
+def test_what_it_was_given(R):
+    evaluator = Evaluator(-R, N)
+    assert evaluator.n_items == P
+    np.testing.assert_array_equal(evaluator.strength, np.abs(R))

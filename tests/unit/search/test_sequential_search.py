@@ -1,0 +1,150 @@
+"""When rounds are worth having: what the plain answer leaves, what convinces, what is chance."""
+
+import numpy as np
+import pytest
+
+import dtstat as dt
+from dtstat.factors.copula import latent_correlations
+from dtstat.search.evaluate import Evaluator, Outcome, Proposal, Rules
+from dtstat.search.proposals import search_barcode
+from dtstat.search.sequential import (
+    CLEARLY_LOWER,
+    _convincing,
+    _leaves_something,
+    chance_floor,
+    search_sequential,
+)
+from dtstat.structure.barcode import barcode
+
+RULES = Rules("ebic", min_children=3, attach=True, approximate=True)
+SIMPLE = np.kron(np.eye(3), np.ones((5, 1))).astype(bool)
+NAMES = tuple(f"x{i + 1}" for i in range(15))
+N = 1000
+
+
+def population(A, phi=0.2):
+    L = np.linspace(0.55, 0.75, len(A))[:, None] * A
+    L[A.sum(axis=1) > 1] /= 1.3
+    Phi = np.full((A.shape[1],) * 2, phi) + (1 - phi) * np.eye(A.shape[1])
+    R = L @ Phi @ L.T
+    np.fill_diagonal(R, 1)
+    return R
+
+
+@pytest.mark.parametrize(("n", "p"), [(100, 10), (400, 25)])
+def test_one_sample_in_twenty_exceeds_the_floor_by_chance(n, p):
+    """Independent items: at most .05, but for the Monte Carlo error; not far below either."""
+    rng = np.random.default_rng(p)
+    samples, above = 1000, 0
+    upper = np.triu_indices(p, 1)
+    floor = chance_floor(n, p)
+    for _ in range(samples):
+        ranks = rng.random((n, p)).argsort(axis=0).argsort(axis=0)
+        latent = 2 * np.sin(np.pi / 6 * np.corrcoef(ranks, rowvar=False)[upper])
+        above += np.abs(latent).max() > floor
+    error = np.sqrt(0.05 * 0.95 / samples)
+    assert 0.015 < above / samples < 0.05 + 3 * error
+
+
+def test_the_floor_falls_with_rows_and_rises_with_items():
+    assert chance_floor(400, 10) == pytest.approx(chance_floor(100, 10) / 2)
+    assert chance_floor(100, 50) > chance_floor(100, 10)
+
+
+@pytest.mark.parametrize(
+    ("truth", "fitted", "expected"),
+    [
+        (SIMPLE, SIMPLE, False),
+        (SIMPLE, SIMPLE[:, :2], True),  # a clique is left
+        (SIMPLE, np.zeros((15, 0), dtype=bool), True),
+    ],
+)
+def test_what_a_structure_leaves(truth, fitted, expected):
+    evaluator = Evaluator(population(truth), N)
+    one = evaluator.fit(Proposal(fitted, ""))
+    assert _leaves_something(evaluator, one, NAMES, RULES, float(N)) == expected
+
+
+def test_a_loading_may_be_all_that_is_left():
+    crossed = SIMPLE.copy()
+    crossed[0, 1] = True
+    evaluator = Evaluator(population(crossed), N)
+    for support, expected in ((SIMPLE, True), (crossed, False)):
+        one = evaluator.fit(Proposal(support, ""))
+        assert _leaves_something(evaluator, one, NAMES, RULES, float(N)) == expected
+    # With few rows it does not pay.
+    one = evaluator.fit(Proposal(SIMPLE, ""))
+    assert not _leaves_something(evaluator, one, NAMES, RULES, 20.0)
+
+
+def outcomes(R, plain, found, n_effective):
+    evaluator = Evaluator(R, N)
+    plain, found = (evaluator.fit(Proposal(A, "")) for A in (plain, found))
+    return evaluator, found, Outcome(plain, n_effective)
+
+
+def test_the_truth_convinces_and_the_plain_answer_does_not_against_itself():
+    R = population(SIMPLE)
+    assert _convincing(*outcomes(R, SIMPLE[:, :2], SIMPLE, float(N)), "ebic")
+    assert not _convincing(*outcomes(R, SIMPLE, SIMPLE, float(N)), "ebic")
+    assert not _convincing(*outcomes(R, SIMPLE, SIMPLE[:, :2], float(N)), "ebic")
+
+
+def test_evidence_is_counted_in_rows_of_the_plain_structure():
+    """So few of them that the difference is no longer large."""
+    R = population(SIMPLE)
+    verdicts = []
+    for n in np.geomspace(5, N, 30):
+        evaluator, found, plain = outcomes(R, SIMPLE[:, :2], SIMPLE, float(n))
+        clear = plain.best.cost("ebic", n) - found.cost("ebic", n) >= CLEARLY_LOWER
+        assert _convincing(evaluator, found, plain, "ebic") == clear
+        verdicts.append(clear)
+    assert any(verdicts)
+    assert not all(verdicts)
+
+
+def test_misfit_must_fall_to_half():
+    """A better structure that leaves most of the misfit convinces nobody."""
+    hidden = np.zeros((15, 2), dtype=bool)
+    hidden[::3, 0] = hidden[1::3, 1] = True
+    R = population(np.hstack([SIMPLE, hidden]), phi=0.0)
+    crossed = SIMPLE.copy()
+    crossed[0, 1] = True
+    evaluator, found, plain = outcomes(R, SIMPLE, crossed, float(N))
+    plain_v, found_v = (1 / evaluator.worth(one) - 1 / N for one in (plain.best, found))
+    assert found_v > max(plain_v / 2, 1 / N)
+    many = Outcome(plain.best, 1e6)
+    assert many.best.cost("ebic", 1e6) - found.cost("ebic", 1e6) >= CLEARLY_LOWER
+    assert not _convincing(evaluator, found, many, "ebic")
+    full = evaluator.fit(Proposal(np.hstack([SIMPLE, hidden]), ""))
+    assert _convincing(evaluator, full, Outcome(plain.best, float(N)), "ebic")
+
+
+def both(data):
+    matrix = dt.dependence(data)
+    R = latent_correlations(matrix).R
+    bars = barcode(matrix.values, matrix.names, 3)
+    return [
+        search(Evaluator(R, len(data)), bars, RULES)
+        for search in (search_barcode, search_sequential)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_finds_factors_behind_others(seed):
+    simulated = dt.simulate(
+        "clusters", 1000, n_factors=5, items_per_factor=6, violating=0.2, seed=seed
+    )
+    plain, found = both(simulated.data)
+    n = plain.n_effective
+    assert found.best.cost("ebic", n) <= plain.best.cost("ebic", n)
+    assert found.n_effective >= plain.n_effective
+    truth = simulated.structure
+    assert dt.compare(dt.Structure(found.best.proposal.support, truth.item_names), truth).exact
+
+
+def test_plain_answer_stands_where_nothing_is_left():
+    simulated = dt.simulate("chain", 400, seed=2)
+    plain, found = both(simulated.data)
+    assert found.best.proposal.key == plain.best.proposal.key
+    assert found.best.proposal.origin == plain.best.proposal.origin == "barcode"
