@@ -9,7 +9,7 @@ ONE_CORE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 AS_USERS := env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS -u MKL_NUM_THREADS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-oldest coverage fuzz bench check hooks dist smoke docs refresh vignettes r-package clean
+.PHONY: help setup demo test test-long test-oldest coverage fuzz bench check hooks dist smoke docs refresh vignettes r-package clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -20,8 +20,12 @@ demo: $(VENV)/.core  ## fresh machine to the main result: the factors behind 26 
 setup: $(VENV)/.dev r-packages $(VENV)/.r browser  ## install what the tests need: Python and R packages, a browser
 
 test: setup check smoke  ## all checks and tests, Python and against live R
-	DTSTAT_REQUIRE_ALL=1 $(ONE_CORE) $(PY) -m pytest -n 2
+	DTSTAT_REQUIRE_ALL=1 $(ONE_CORE) $(PY) -m pytest -n 2 -m "not long"
 	@sh tools/check_r.sh $(PY)
+
+test-long: setup  ## what takes long: simulations with known truth, killed processes, 20,000 fuzz cases
+	DTSTAT_REQUIRE_ALL=1 $(ONE_CORE) $(PY) -m pytest -n 2 -m long tests
+	$(MAKE) fuzz
 
 # Its own cache of compiled kernels: two versions of numba would forever undo each other's.
 test-oldest: $(OLDEST)/.made  ## the Python tests with the oldest versions that pyproject.toml allows
@@ -50,7 +54,7 @@ check: $(VENV)/.dev  ## ruff, mypy, the workflows, and one version everywhere
 	$(VENV)/bin/zizmor --offline --quiet .github/workflows
 
 coverage: $(VENV)/.dev  ## which lines the quick tests reach; compiled kernels cannot be seen
-	$(ONE_CORE) $(PY) -m pytest -n 2 -m "not slow" tests/unit --cov --cov-report=term
+	$(ONE_CORE) $(PY) -m pytest -n 2 -m "not long" tests/unit --cov --cov-report=term
 
 hooks: $(VENV)/.dev  ## check every commit as `make check` does (pre-commit)
 	$(VENV)/bin/pre-commit install

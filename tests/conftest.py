@@ -38,6 +38,13 @@ def pytest_configure(config):
         config.option.randomly_seed = SEED
 
 
+def pytest_collection_modifyitems(items):
+    """Mark what takes long and draws much: `make test` leaves it to `make test-long`."""
+    for item in items:
+        if item.path.parent.name == "statistical" or item.path.name == "test_killed.py":
+            item.add_marker("long")
+
+
 def pytest_terminal_summary(terminalreporter):
     """Say how many fuzz cases were run; their tests may have run in other processes."""
     properties = (

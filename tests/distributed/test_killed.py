@@ -50,7 +50,6 @@ def kill_at_random(program, file, kills, lines):
     return kills
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The end of the ledger")
 def test_a_study_killed_ten_times(tmp_path):
     file = tmp_path / "study.jsonl"
@@ -62,7 +61,6 @@ def test_a_study_killed_ten_times(tmp_path):
     assert len(file.read_bytes().splitlines()) == 61  # nothing was done twice
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The end of the ledger")
 def test_a_bootstrap_killed_three_times(tmp_path):
     file = tmp_path / "bootstrap.jsonl"

@@ -173,7 +173,6 @@ def test_quantile_is_where_the_curve_is_at_the_target():
     assert expit(-8.0 + 1.5 * math.log(n)) == pytest.approx(0.9)
 
 
-@pytest.mark.slow
 def test_a_real_design_keeps_its_promise():
     """5 factors of 4 items: the factors are all seen at the promised rate in fresh surveys."""
     target, draws = 0.9, 2000
