@@ -1,6 +1,6 @@
 """Data sets that come with dtstat, for examples and for comparison with published results.
 
-Where each comes from is told in ``data/README.md`` at the top of the repository and, briefly, in
+The source of each is given in ``data/README.md`` at the top of the repository and, briefly, in
 :func:`datasets`; ``data/codebooks`` says what each item means.
 """
 

@@ -94,7 +94,7 @@ class Run:
     structure
         One that was given, its factors in the order of their first items.
     n_jobs, progress, checkpoint
-        Workers, who is told of progress, and the file that keeps what takes long.
+        Workers, progress bar or callback, and the checkpoint file.
     """
 
     measure: str | PairFunction = FitRequest.measure
