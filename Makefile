@@ -65,14 +65,21 @@ bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peer
 	$(ONE_CORE) $(PY) -m benchmarks
 	$(AS_USERS) $(PY) -m benchmarks
 	$(AS_USERS) $(PY) -m benchmarks.threads
+	$(AS_USERS) $(PY) -m benchmarks.whole
+	$(ONE_CORE) $(PY) -m benchmarks.surveys.peers
+	$(ONE_CORE) $(PY) -m benchmarks.surveys
+	$(ONE_CORE) $(PY) -m benchmarks.levels
 	$(ONE_CORE) $(PY) -m benchmarks.choice
 	$(ONE_CORE) $(PY) -m benchmarks.highdim
 	$(ONE_CORE) $(PY) -m benchmarks.curves
 	$(ONE_CORE) $(PY) -m benchmarks.scale
 	$(ONE_CORE) $(PY) -m benchmarks.trust
+	$(ONE_CORE) $(PY) -m benchmarks.certify
 	$(ONE_CORE) $(PY) -m benchmarks.page
 	$(ONE_CORE) $(PY) -m benchmarks.lavaan
 	$(ONE_CORE) $(PY) -m benchmarks.inference
+	$(ONE_CORE) $(PY) -m benchmarks.sem_inference
+	$(ONE_CORE) $(PY) -m benchmarks.regress
 	$(ONE_CORE) sh benchmarks/r_bridge.sh $(PY)
 
 docs: $(VENV)/.dev r-packages  ## the site, with the references of Python and R, in .build/site
@@ -82,6 +89,7 @@ docs: $(VENV)/.dev r-packages  ## the site, with the references of Python and R,
 refresh: $(VENV)/.dev r-packages browser  ## run the examples of all texts; refresh what they show
 	cd r-wrapper && Rscript -e 'roxygen2::roxygenise()'
 	$(ONE_CORE) $(PY) tools/refresh_docs.py
+	$(ONE_CORE) $(PY) tools/slides.py
 	$(ONE_CORE) $(PY) tools/readme_pictures.py
 	$(ONE_CORE) $(PY) tools/walk.py docs/walk.md
 
@@ -89,7 +97,9 @@ vignettes: $(VENV)/.dev  ## the vignettes as pages to read, in .build/vignettes;
 	@command -v pandoc >/dev/null 2>&1 || { . tools/debian.sh; debian_install pandoc || true; }
 	$(PY) tools/render_vignettes.py
 
-r-package: $(VENV)/.dev r-packages  ## the R package with its vignettes, in .build/r
+r-package: $(VENV)/.core  ## the R package with its vignettes, in .build/r; without torch, browser, linters
+	@sh tools/install_r.sh --build
+	$(PIP) hatchling
 	@sh tools/check_r.sh $(PY) build
 
 clean:  ## remove the environment and everything made
@@ -111,7 +121,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(PY)
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
-	$(PIP) -e ".[survey,plot,sklearn,neural,distributed,dev,docs]"
+	$(PIP) -e ".[survey,word,plot,sklearn,regression,neural,distributed,dev,docs]"
 	@touch $@ $(VENV)/.core
 
 # rpy2 is built against R, so R comes first; without R it cannot even be installed.

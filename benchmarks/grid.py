@@ -11,7 +11,7 @@ def factors_on_grid(strength: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """Count the independent maximal cliques of three items or more, threshold by threshold.
 
     The paper's recipe as a good programmer would compile it: neighbourhoods are sets of bits, u is
-    a unique member if N[u] lies in N[v] for all its neighbours v (left at the first that fails),
+    a unique member if N[u] lies in N[v] for all its neighbors v (left at the first that fails),
     and a clique is counted at its first unique member.
     """
     p = len(strength)
@@ -47,10 +47,10 @@ def _is_unique_member(strength: np.ndarray, tau: float, closed: np.ndarray, u: i
 
 @njit(cache=True)
 def _is_first(strength: np.ndarray, tau: float, unique: np.ndarray, u: int) -> bool:
-    neighbours = 0
+    neighbors = 0
     for v in range(len(strength)):
         if v != u and strength[u, v] > tau:
-            neighbours += 1
+            neighbors += 1
             if v < u and unique[v]:
                 return False
-    return neighbours >= 2
+    return neighbors >= 2

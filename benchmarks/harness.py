@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -108,3 +109,27 @@ def versus(
     report.table(pd.DataFrame(rows), title)
     for row in rows:
         report.best(title.removesuffix(": microseconds a pair"), row["peer"], row["ratio"])
+
+
+def run_parts(
+    parts: dict[str, Callable[[Report], object]], folder: Path, about: str | None
+) -> None:
+    """Run the parts of a benchmark that the command line names, or all; each writes its own file.
+
+    Parameters
+    ----------
+    parts
+        What each part is called, and the function that writes its report.
+    folder
+        Where the files go.
+    about
+        What the command says of itself.
+    """
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("parts", nargs="*", help=", ".join(parts))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in parser.parse_args().parts or parts:
+        report = Report()
+        report.line("Written by `make bench`.")
+        parts[name](report)
+        (folder / f"{name}.md").write_text("\n".join(report.parts) + "\n")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 import json
 import shutil
 import subprocess
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from requirement import require
@@ -57,6 +59,13 @@ def pytest_terminal_summary(terminalreporter):
     cases = sum(count for name, count in properties if name == "fuzz_cases")
     if cases:
         terminalreporter.write_line(f"fuzz: {cases} cases of the public functions and commands")
+
+
+@pytest.fixture(autouse=True)
+def same_fresh_seeds(monkeypatch):
+    """Seeds that nobody gives differ from call to call, but are the same in every run."""
+    fresh = (np.random.SeedSequence(SEED, spawn_key=(k,)) for k in itertools.count())
+    monkeypatch.setattr("dtstat.core.checks.fresh_seed", lambda: next(fresh))
 
 
 @pytest.fixture

@@ -3,18 +3,26 @@
 # there. Where that is not possible, say what to do; tests that need R then fail and say so.
 #
 #   sh tools/install_r.sh [PACKAGE ...]    more R packages besides, by their names in R
+#   sh tools/install_r.sh --build          only what the R package and its vignettes are built with
 set -eu
 . "$(dirname "$0")/debian.sh"
 
-packages="psych psychTools lavaan pcaPP energy GPArotation reticulate testthat roxygen2 knitr \
-rmarkdown generics ggplot2 haven tibble broom${*:+ $*}"
+build="reticulate generics knitr rmarkdown roxygen2 ggplot2 psych lavaan"
+if [ "${1:-}" = --build ]; then
+    packages=$build programs=pandoc system=r-base-core
+else
+    programs="pandoc qpdf" system="r-base-core r-base-dev"
+    packages="$build psychTools pcaPP energy GPArotation testthat flextable haven tibble broom${*:+ $*}"
+fi
 
 missing() {
     command -v Rscript >/dev/null 2>&1 || { echo "R"; return; }
-    if command -v dpkg >/dev/null 2>&1 && ! dpkg -s r-base-dev >/dev/null 2>&1; then
-        echo "r-base-dev"  # rpy2 is linked with what R is linked with
-    fi
-    for program in pandoc qpdf; do
+    case $system in *r-base-dev)  # rpy2 is linked with what R is linked with
+        if command -v dpkg >/dev/null 2>&1 && ! dpkg -s r-base-dev >/dev/null 2>&1; then
+            echo "r-base-dev"
+        fi ;;
+    esac
+    for program in $programs; do
         command -v "$program" >/dev/null 2>&1 || echo "$program"
     done
     for name in $packages; do
@@ -26,7 +34,7 @@ missing() {
 lacking=$(missing)
 [ -n "$lacking" ] || exit 0
 
-debian="r-base-core r-base-dev pandoc qpdf"
+debian="$system $programs"
 for name in $packages; do
     debian="$debian r-cran-$(echo "$name" | tr '[:upper:]' '[:lower:]')"
 done

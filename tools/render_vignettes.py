@@ -99,9 +99,12 @@ def linked(text: str, source: Path, folder: Path) -> str:
 
 def destination(target: str, source: Path, folder: Path) -> str:
     """Return where a link leads in the folder of the pages; copy there what it needs."""
-    if target.endswith(".html"):
-        return target
     file = (source.parent / target).resolve()
+    if target.endswith(".html"):  # the slides; or a page that was linked to before
+        if file.is_file():
+            (folder / target).parent.mkdir(exist_ok=True)
+            (folder / target).write_bytes(file.read_bytes())
+        return target
     if file.parent == VIGNETTES:
         return page_name(file)
     (folder / "files").mkdir(exist_ok=True)

@@ -32,6 +32,7 @@ from dtstat.data.datasets import DATASETS, data_folder  # noqa: E402
 # Rooms in the order of a reader's work; one that is not listed comes last, under its own name.
 ROOMS = {
     "fit": "Finding factors",
+    "regression": "Regression with factors",
     "path": "Solution paths",
     "trust": "Trust and planning",
     "data": "Data",
@@ -134,12 +135,14 @@ def included() -> dict[str, str]:
         "data/codebooks": "data/codebooks.md",
         "r-wrapper/PARITY.md": "r/parity.md",
         "benchmarks/results": "benchmarks/index.md",
+        "data/exports/big_five_qualtrics.csv": "data/big_five_qualtrics.csv",
     }
     for file in sorted((ROOT / "r-wrapper" / "vignettes").glob("*.Rmd")):
         shown[f"r-wrapper/vignettes/{file.name}"] = f"r/{file.stem}.md"
     for folder, place in (("vignettes", "vignettes"), ("benchmarks/results", "benchmarks")):
         for file in sorted((ROOT / folder).rglob("*")):
-            if file.suffix in (".md", ".png"):
+            slides = file.parent.name == "slides"  # the page that was made of them is shown
+            if file.suffix in ((".html",) if slides else (".md", ".png")):
                 inside = file.relative_to(ROOT / folder).as_posix()
                 shown[f"{folder}/{inside}"] = f"{place}/{inside.replace('README', 'index')}"
     for file in sorted((ROOT / "docs").rglob("*.md")):

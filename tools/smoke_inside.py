@@ -37,8 +37,14 @@ def r() -> None:
 USES = {
     "plot": [lambda: dt.solution_path(sample()).plot()],
     "survey": [lambda e=e: unread(f"a.{e}") for e in ("sav", "dta", "xlsx", "parquet")],
+    "word": [lambda: dt.solution_path(sample()).summary().save("a.docx")],
     "neural": [lambda: dt.fit(sample(), estimator="neural", criterion="validation", seed=1)],
     "sklearn": [lambda: importlib.import_module("dtstat.interop.sklearn")],
+    "regression": [
+        lambda: dt.regress(
+            "F1 ~ F2", {"F1": ["x1", "x2", "x3"], "F2": ["x4", "x5", "x6"]}, sample()
+        )
+    ],
     "r": [r],
 }
 # joblib asks for dask by itself, before dtstat is called.

@@ -8,6 +8,7 @@ counts once, where it is first called. A comprehension belongs to the function i
 that the count does not depend on the version of Python; the body of a module that is imported on
 the way counts as a function ``(import)``. Compiled kernels call no Python and cannot be seen. A
 room is a folder of dtstat; a change of room is a first visit in another room than the one before.
+The outline is made of the same events, without those whose caller is in another room than ``fit``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from itertools import groupby, pairwise
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -27,17 +28,33 @@ import dtstat as dt  # noqa: E402
 
 DATA = "holzinger_swineford_9"
 INNER = re.compile(r"(\.<locals>)?\.<(listcomp|genexpr|dictcomp|setcomp)>")
-Visit = tuple[str, str]  # module, function
 
 
-def traced(call: Callable[[], Any]) -> list[Visit]:
-    """Return every call of a function of dtstat while something is done, in order."""
-    visits: list[Visit] = []
+class Visit(NamedTuple):
+    """A call of a function."""
+
+    module: str
+    function: str
+
+    @property
+    def room(self) -> str:
+        """The folder of the module."""
+        return room_of(self.module)
+
+
+def room_of(module: str) -> str:
+    """Return the folder of a module."""
+    return module.partition(".")[2].partition(".")[0] or "dtstat"
+
+
+def traced(call: Callable[[], Any]) -> list[tuple[Visit, str]]:
+    """Return every call of a function of dtstat, in order, with the room it is called from."""
+    visits: list[tuple[Visit, str]] = []
 
     def note(frame: FrameType, event: str, _: Any) -> None:
-        module = frame.f_globals.get("__name__", "")
-        if event == "call" and module.startswith("dtstat"):
-            visits.append((module, name_of(frame)))
+        module = module_of(frame)
+        if event == "call" and module:
+            visits.append((Visit(module, name_of(frame)), room_of(caller_of(frame))))
 
     sys.setprofile(note)
     try:
@@ -45,6 +62,20 @@ def traced(call: Callable[[], Any]) -> list[Visit]:
     finally:
         sys.setprofile(None)
     return visits
+
+
+def module_of(frame: FrameType) -> str:
+    """Return the module of dtstat that a frame belongs to, "" for another one."""
+    module = str(frame.f_globals.get("__name__", ""))
+    return module if module.startswith("dtstat") else ""
+
+
+def caller_of(frame: FrameType) -> str:
+    """Return the module of dtstat that made a call, perhaps through another library."""
+    back = frame.f_back
+    while back is not None and not module_of(back):
+        back = back.f_back
+    return "dtstat.fit" if back is None else module_of(back)  # the first call is ours to follow
 
 
 def name_of(frame: FrameType) -> str:
@@ -56,22 +87,28 @@ def name_of(frame: FrameType) -> str:
     return "(import)" if name == "<module>" else name
 
 
-def room(visit: Visit) -> str:
-    """Return the room of a visit."""
-    return visit[0].partition(".")[2].partition(".")[0] or "dtstat"
-
-
-def changes(visits: list[Visit]) -> int:
-    """Count the changes of room."""
-    return sum(room(one) != room(two) for one, two in pairwise(visits))
+def listed(visits: list[Visit]) -> list[str]:
+    """Count first visits, and list them as a table."""
+    first = list(dict.fromkeys(visits))
+    modules, rooms = ({getattr(visit, what) for visit in first} for what in ("module", "room"))
+    changes = sum(one.room != two.room for one, two in pairwise(first))
+    lines = [
+        f"{len(first)} functions in {len(modules)} modules of {len(rooms)} rooms; {changes} "
+        "changes of room along the first visits.",
+        "",
+        *["| Step | Module | Functions visited there for the first time |", "|---|---|---|"],
+    ]
+    for step, (module, found) in enumerate(groupby(first, key=lambda visit: visit.module), 1):
+        names = ", ".join(f"`{visit.function}`" for visit in found)
+        lines.append(f"| {step} | `{module.removeprefix('dtstat.')}` | {names} |")
+    return lines
 
 
 def walk() -> str:
     """Return the walk as a page in Markdown."""
     data = dt.load_dataset(DATA)
     visits = traced(lambda: dt.fit(data))
-    first = list(dict.fromkeys(visits))
-    modules = list(dict.fromkeys(module for module, _ in first))
+    told = (__doc__ or "").split("How it counts. ")[1].replace("``", "`").strip()
     lines = [
         "# The walk of one data set",
         "",
@@ -79,16 +116,15 @@ def walk() -> str:
         "",
         f'What `dt.fit(dt.load_dataset("{DATA}"))` visits, in the order of first visits.',
         "",
-        f"- {len(first)} functions in {len(modules)} modules of {len(set(map(room, first)))} rooms",
-        f"- {changes(first)} changes of room along the first visits",
+        *["## The outline", ""],
+        "What the room `fit` does and what it asks other rooms for, without how they do it:",
+        *listed([visit for visit, caller in visits if caller == "fit"]),
         "",
-        *["| Step | Module | Functions visited there for the first time |", "|---|---|---|"],
+        *["## Every step", ""],
+        *listed([visit for visit, _ in visits]),
+        *["", "## How it counts", "", told, ""],
     ]
-    for step, (module, found) in enumerate(groupby(first, key=lambda visit: visit[0]), 1):
-        names = ", ".join(f"`{name}`" for _, name in found)
-        lines.append(f"| {step} | `{module.removeprefix('dtstat.')}` | {names} |")
-    told = (__doc__ or "").split("How it counts. ")[1].replace("``", "`").strip()
-    return "\n".join([*lines, "", "## How it counts", "", told, ""])
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

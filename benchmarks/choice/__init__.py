@@ -1,1 +1,1 @@
-"""Ways of choosing a structure, compared where the truth is known and on keyed surveys."""
+"""Ways of choosing a structure, compared where the truth is known."""

@@ -54,12 +54,12 @@ def cells() -> list[Cell]:
         for graph in GRAPHS
     ]
     crossed = [
-        Cell("two cross-loadings", graph, 4000, draw, ours=20, others=20)
+        Cell("two cross-loadings", graph, 4000, draw, ours=40, others=10)
         for graph in GRAPHS
         for draw in [partial(_simulated, graph, 4000, cross_loadings=2)]
     ]
     wrong = [
-        Cell("misspecified", "five factors", n, partial(misspecified, n), ours=20, others=20)
+        Cell("misspecified", "five factors", n, partial(misspecified, n), ours=40, others=5)
         for n in (300, 1000, 5000)
     ]
     wide = partial(_simulated, "high_dimensional", 250, factor_correlation=0.75)
@@ -86,7 +86,7 @@ def misspecified(n: int, seed: int) -> tuple[pd.DataFrame, dt.Structure]:
     pairs = rng.permutation(p)[: p // 2 * 2].reshape(-1, 2)
     Phi = np.full((FACTORS, FACTORS), 0.3) + 0.7 * np.eye(FACTORS)
     uniqueness = 1 - np.einsum("ij,jk,ik->i", loadings, Phi, loadings)
-    Z = rng.multivariate_normal(np.zeros(FACTORS), Phi, n)
+    Z = rng.multivariate_normal(np.zeros(FACTORS), Phi, n, method="cholesky")
     X = Z @ loadings.T + np.sqrt(uniqueness) * _errors((n, p), pairs, rng)
     support = np.arange(FACTORS) == parent[:, None]
     return pd.DataFrame(X, columns=[f"x{i + 1}" for i in range(p)]), dt.Structure(support)

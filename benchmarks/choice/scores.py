@@ -1,8 +1,7 @@
-"""Scoring and saying: what the two parts of this benchmark share."""
+"""Scoring and saying: what benchmarks with a known truth share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -12,17 +11,14 @@ from benchmarks.choice.rules import Rule
 from benchmarks.harness import Report, best_of
 
 
-def scores(
-    rules: dict[str, Rule], dependence: Callable[[], dt.DependenceMatrix], truth: dt.Structure
-) -> pd.DataFrame:
-    """One row a rule: F₁, whether exact, number of factors, seconds with the dependence matrix."""
-    before, matrix = best_of(dependence, 1)
+def scores(rules: dict[str, Rule], data: pd.DataFrame, truth: dt.Structure) -> pd.DataFrame:
+    """One row per rule: F₁, whether exact, number of factors, seconds."""
     rows = []
     for name, rule in rules.items():
-        seconds, support = best_of(partial(rule, matrix), 1)
-        found = dt.compare(dt.Structure(support, matrix.names), truth)
+        seconds, support = best_of(partial(rule, data), 1)
+        found = dt.compare(dt.Structure(support, tuple(data.columns)), truth)
         row = {"rule": name, "f1": found.f1, "exact": float(found.exact)}
-        rows.append(row | {"d": found.n_factors[0], "seconds": before + seconds})
+        rows.append(row | {"d": found.n_factors[0], "seconds": seconds})
     return pd.DataFrame(rows)
 
 

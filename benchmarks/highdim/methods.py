@@ -29,7 +29,7 @@ PATH = RecoveryCall(
 
 def ours_found(drawn: dt.Simulation) -> pd.DataFrame:
     """One row each for our searches and for the best structure of one threshold."""
-    found = scores(OURS, partial(dt.dependence, drawn.data), drawn.structure)
+    found = scores(OURS, drawn.data, drawn.structure)
     seconds, best = best_of(_most_accurate(drawn), 1)
     agreement = dt.compare(best, drawn.structure)
     row = {"rule": "oracle", "f1": agreement.f1, "d": agreement.n_factors[0], "seconds": seconds}

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-
-from benchmarks.harness import ROOT, Report
+from benchmarks.harness import ROOT, run_parts
 from benchmarks.inference import loadings, power, rejections
 
 RESULTS = ROOT / "benchmarks" / "results" / "inference"
 PARTS = {"loadings": loadings.run, "power": power.run, "rejections": rejections.run}
 
-
-def main() -> None:
-    """Run the parts; each writes a file of its own."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help=", ".join(PARTS))
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    for name in parser.parse_args().parts or PARTS:
-        report = Report()
-        report.line("Written by `make bench`.")
-        PARTS[name](report)
-        (RESULTS / f"{name}.md").write_text("\n".join(report.parts) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    run_parts(PARTS, RESULTS, __doc__)

@@ -1,1 +1,1 @@
-"""Cases in which dtstat and lavaan once disagreed, side by side."""
+"""dtstat beside live lavaan: old questions, a catalog of models, hard cases, and speed."""

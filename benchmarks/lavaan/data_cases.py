@@ -42,7 +42,7 @@ def gaps() -> pd.DataFrame:
 def ratings() -> pd.DataFrame:
     """Two factors of six ratings on three points, for which the model is true."""
     rng = np.random.default_rng(7)
-    Z = rng.multivariate_normal([0, 0], [[1, 0.4], [0.4, 1]], 400)
+    Z = rng.multivariate_normal([0, 0], [[1, 0.4], [0.4, 1]], 400, method="cholesky")
     X = 0.7 * np.repeat(Z, 6, axis=1) + np.sqrt(0.51) * rng.normal(size=(400, 12))
     codes = np.digitize(X, [-0.3, 0.8]) + 1
     return pd.DataFrame(codes, columns=[f"x{k + 1}" for k in range(12)])

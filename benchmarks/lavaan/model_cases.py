@@ -44,7 +44,10 @@ def ordered() -> pd.DataFrame:
     """Six items of four categories, and a predictor z of mean 2."""
     rng = np.random.default_rng(3)
     z = rng.normal(size=800)
-    F = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], 800) + 0.4 * z[:, None]
+    F = (
+        rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], 800, method="cholesky")
+        + 0.4 * z[:, None]
+    )
     X = np.repeat(F, 3, axis=1) * 0.8 + 0.6 * rng.normal(size=(800, 6))
     return pd.DataFrame(np.digitize(X, [-1, 0, 0.9]), columns=ITEMS).assign(z=z + 2.0)
 
@@ -52,7 +55,7 @@ def ordered() -> pd.DataFrame:
 def skewed() -> pd.DataFrame:
     """Three ordered items and three skewed continuous ones."""
     rng = np.random.default_rng(1)
-    F = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], 500)
+    F = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], 500, method="cholesky")
     A = np.digitize(0.8 * F[:, [0]] + 0.6 * rng.normal(size=(500, 3)), [-1, 0, 0.9])
     return pd.DataFrame(
         np.hstack([A, 2 + 0.7 * F[:, [1]] + rng.exponential(size=(500, 3))]), columns=ITEMS

@@ -1,16 +1,21 @@
-# What the peers find in a data set, the number of factors unknown; one JSON into OUT.
+# What the peers find in a data set; one JSON into OUT.
 #
-#   Rscript peers.R FOLDER NAME OUT [psych|ega]
+#   Rscript peers.R FOLDER NAME OUT [PEER ...]
 #
-# Without the last argument both. NAME.json may hold `settings`, see `usual`.
+# Peers: psych and ega do not know the number of factors; oblimin_told, promax_told, varimax_told,
+# walktrap_told and ward_told are told that of the key. Without any, psych and ega. NAME.json may
+# hold `settings`, see `usual`.
 suppressPackageStartupMessages({
   library(psych)
   library(GPArotation)
 })
 options(mc.cores = 1)
-# Loading is not counted.
-invisible(lapply(c("qgraph", "igraph"), loadNamespace))
 arguments <- commandArgs(TRUE)
+wanted <- if (length(arguments) > 3) arguments[-(1:3)] else c("psych", "ega")
+# Loading is not counted.
+if (any(c("ega", "walktrap_told") %in% wanted)) {
+  invisible(lapply(c("qgraph", "igraph"), loadNamespace))
+}
 file <- file.path(arguments[1], arguments[2])
 described <- jsonlite::fromJSON(paste0(file, ".json"))
 x <- as.matrix(utils::read.csv(paste0(file, ".csv"), check.names = FALSE))
@@ -21,7 +26,6 @@ if (described$is_matrix) rownames(x) <- colnames(x)
 # the largest, and whether it refuses matrices that are not positive definite.
 usual <- list(parallel = 20, penalties = 100, least_penalty = 0.01, definite = TRUE)
 settings <- utils::modifyList(usual, as.list(described$settings))
-wanted <- if (length(arguments) > 3) arguments[4] else c("psych", "ega")
 
 # What the peers print goes nowhere; their warnings are kept.
 warned <- character()
@@ -53,33 +57,44 @@ psych_loadings <- function() {
     x, n.obs = size, fa = "fa", plot = FALSE, n.iter = settings$parallel
   )$nfact
   if (is.na(d) || d < 1) return(NULL)
-  fit <- if (described$is_matrix) {
-    psych::fa(x, nfactors = d, n.obs = n, rotate = "oblimin")
-  } else {
-    psych::fa(x, nfactors = d, rotate = "oblimin")
-  }
-  abs(unclass(fit$loadings))
+  loadings_of(psych::fa, d, "oblimin")
 }
 
-# Items of each cluster of two or more, by walktrap on the absolute partial correlations.
-ega_clusters <- function() {
-  r <- if (described$is_matrix) x else stats::cor(x, use = "pairwise.complete.obs")
+# Absolute loadings of psych::fa (minres) or psych::principal, rotated.
+loadings_of <- function(fit, d, rotation) {
+  size <- if (described$is_matrix) n else NA
+  abs(unclass(fit(x, nfactors = d, n.obs = size, rotate = rotation)$loadings))
+}
+
+pearson <- function() {
+  if (described$is_matrix) x else stats::cor(x, use = "pairwise.complete.obs")
+}
+
+# Walktrap on the absolute partial correlations.
+walktrap <- function() {
   path <- qgraph::EBICglasso(
-    r, n, gamma = 0.5, nlambda = settings$penalties, lambda.min.ratio = settings$least_penalty,
+    pearson(), n, gamma = 0.5, nlambda = settings$penalties, lambda.min.ratio = settings$least_penalty,
     checkPD = settings$definite, returnAllResults = TRUE
   )
   if (which.min(path$ebic) == which.min(path$lambda)) warning("the least penalty was chosen")
   w <- abs(path$optnet)
   graph <- igraph::graph_from_adjacency_matrix(w, "undirected", weighted = TRUE, diag = FALSE)
-  clusters <- igraph::membership(igraph::cluster_walktrap(graph, steps = 4))
-  Filter(function(items) length(items) > 1, unname(split(colnames(x), clusters)))
+  igraph::cluster_walktrap(graph, steps = 4)
 }
 
-elapsed <- function(work) system.time(work)[["elapsed"]]
+# Items of each cluster.
+clustered <- function(clusters) unname(split(colnames(x), as.vector(clusters)))
+
+# Those of two or more items.
+ega_clusters <- function() {
+  Filter(function(items) length(items) > 1, clustered(igraph::membership(walktrap())))
+}
+
+ward <- function() stats::hclust(stats::as.dist(1 - abs(pearson())), "ward.D2")
 
 # What one peer found, or why not.
 told <- function(found, groups, d) {
-  common <- list(seconds = found$seconds, warnings = I(found$warnings))
+  common <- list(seconds = found$seconds, cpu = found$cpu, warnings = I(found$warnings))
   if (inherits(found$value, "error")) {
     return(c(list(error = conditionMessage(found$value)), common))
   }
@@ -87,8 +102,9 @@ told <- function(found, groups, d) {
 }
 
 tried <- function(work) {
-  seconds <- elapsed(value <- tryCatch(quietly(work()), error = function(e) e))
-  list(value = value, seconds = seconds, warnings = warned)
+  used <- system.time(value <- tryCatch(quietly(work()), error = function(e) e))
+  cpu <- used[["user.self"]] + used[["sys.self"]]
+  list(value = value, seconds = used[["elapsed"]], cpu = cpu, warnings = warned)
 }
 
 n_columns <- function(loadings) if (is.null(loadings)) 0 else ncol(loadings)
@@ -107,4 +123,17 @@ if ("psych" %in% wanted) {
   result$psych_largest <- told(found, largest, n_columns)
 }
 if ("ega" %in% wanted) result$ega <- told(tried(ega_clusters), identity, length)
+
+# Told the number of scales: every item in one group.
+number <- length(described$key)
+partitions <- list(
+  oblimin_told = function() largest(loadings_of(psych::fa, number, "oblimin")),
+  promax_told = function() largest(loadings_of(psych::fa, number, "promax")),
+  varimax_told = function() largest(loadings_of(psych::principal, number, "varimax")),
+  walktrap_told = function() clustered(igraph::cut_at(walktrap(), number)),
+  ward_told = function() clustered(stats::cutree(ward(), number))
+)
+for (peer in intersect(names(partitions), wanted)) {
+  result[[peer]] <- told(tried(partitions[[peer]]), identity, length)
+}
 writeLines(jsonlite::toJSON(result, auto_unbox = TRUE, digits = NA, pretty = TRUE), arguments[3])

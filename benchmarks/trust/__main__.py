@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-
-from benchmarks.harness import ROOT, Report
+from benchmarks.harness import ROOT, run_parts
 from benchmarks.trust import bounds, difficulty, intervals, planner, resampling
 
 RESULTS = ROOT / "benchmarks" / "results" / "trust"
@@ -16,17 +14,5 @@ PARTS = {
     "resampling": resampling.run,
 }
 
-
-def main() -> None:
-    """Run the parts; each writes a file of its own."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help=", ".join(PARTS))
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    for name in parser.parse_args().parts or PARTS:
-        report = Report()
-        report.line("Written by `make bench`.")
-        PARTS[name](report)
-        (RESULTS / f"{name}.md").write_text("\n".join(report.parts) + "\n")
-
-
-main()
+if __name__ == "__main__":
+    run_parts(PARTS, RESULTS, __doc__)

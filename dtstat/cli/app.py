@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
 import warnings
 from pathlib import Path
@@ -13,28 +12,34 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.diagnose import diagnose
+from dtstat.cli.describe import describe
+from dtstat.cli.diagnose import diagnose, report
 from dtstat.cli.fit import fit
-from dtstat.cli.models import cfa
-from dtstat.cli.options import check_outputs, write_csv
+from dtstat.cli.models import cfa, invariance
+from dtstat.cli.options import as_records, check_outputs, write_csv, write_json
 from dtstat.cli.path import path
 from dtstat.cli.plan import plan
-from dtstat.cli.report import report
 from dtstat.cli.study import study
 from dtstat.core.about import __version__
 from dtstat.core.errors import DTError, DTWarning
 from dtstat.core.tables import Table
 
+JsonPath = Annotated[
+    Path | None, typer.Option("--json", help="Write the table to this file, for programs.")
+]
 
-def measures() -> None:
+
+def measures(json_file: JsonPath = None, force: options.Force = False) -> None:
     """List the measures of dependence: what each detects, costs, and when to use it.
 
     Answers on rating scales: spearman, kendall or polychoric. Items that need not rise with the
     factor: maximal, distance, hsic or xi.
     """
-    table = dtstat.measures().reset_index()[
-        ["measure", "title", "detects", "handles_ordinal", "cost", "bound"]
-    ]
+    check_outputs({"--json": json_file}, force)
+    known = dtstat.measures().reset_index()
+    if json_file is not None:
+        write_json(json_file, {"command": "measures"}, {"measures": as_records(known)})
+    table = known[["measure", "title", "detects", "handles_ordinal", "cost", "bound"]]
     shown = table.replace({True: "yes", False: "no"}).rename(columns={"handles_ordinal": "ordinal"})
     typer.echo(
         Table.from_frame(
@@ -48,8 +53,12 @@ def measures() -> None:
     )
 
 
-def datasets() -> None:
+def datasets(json_file: JsonPath = None, force: options.Force = False) -> None:
     """List the data sets that come with dtstat; each name can be given as FILE."""
+    check_outputs({"--json": json_file}, force)
+    if json_file is not None:
+        records = as_records(dtstat.datasets())
+        write_json(json_file, {"command": "datasets"}, {"datasets": records})
     listed = dtstat.datasets().drop(columns="source")
     typer.echo(Table.from_frame(listed, "Data sets").to_text())
 
@@ -68,7 +77,10 @@ def simulate(
         str, typer.Option(help="Item responses: paper, linear, non_monotone or one_in_five.")
     ] = "paper",
     snr: Annotated[float, typer.Option(help="Signal-to-noise ratio.")] = 4.0,
-    factors: Annotated[int | None, typer.Option(help="Number of factors of 'clusters'.")] = None,
+    factors: Annotated[
+        int | None,
+        typer.Option("--factors", "--n-factors", help="Number of factors of 'clusters'."),
+    ] = None,
     items_per_factor: Annotated[int | None, typer.Option(help="Items of each factor.")] = None,
     factor_correlation: Annotated[
         float, typer.Option(help="Correlation of all pairs of factors.")
@@ -81,13 +93,16 @@ def simulate(
         int | None, typer.Option(help="Cut answers to so many levels, as a rating scale.")
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same data.")] = 1,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the true structure to this file.")
+    ] = None,
     force: options.Force = False,
 ) -> None:
     """Write data whose structure is known, to try the method on or to teach with.
 
     Prints the true structure. Example: dtstat simulate survey.csv --design chain --levels 5
     """
-    check_outputs({"OUT": out}, force)
+    check_outputs({"OUT": out, "--json": json_file}, force)
     simulation = dtstat.simulate(
         design,
         n,
@@ -102,6 +117,9 @@ def simulate(
         seed=seed,
     )
     write_csv(simulation.data, out)
+    if json_file is not None:
+        call = {"command": "simulate", "out": str(out), "design": design, "n": n, "seed": seed}
+        write_json(json_file, call, {"structure": simulation.structure.to_keys()})
     typer.echo(f"{simulation}\nwritten to {out}\n{simulation.structure}")
 
 
@@ -113,7 +131,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (fit, report, path, diagnose, plan, cfa, simulate, measures, datasets):
+commands = (describe, fit, report, path, diagnose, plan, cfa, invariance)
+for command in (*commands, simulate, measures, datasets):
     app.command()(command)
 app.add_typer(study)
 
@@ -129,20 +148,13 @@ def main() -> None:
         try:
             app(standalone_mode=True)
         except DTError as error:
-            typer.echo(f"dtstat: {error}", err=True)
+            typer.echo(f"dtstat: {options.in_shell(str(error))}", err=True)
             sys.exit(2)
         finally:
             # Reading and fitting may both warn of the same answers.
             messages = (str(w.message) for w in caught if issubclass(w.category, DTWarning))
             for message in dict.fromkeys(messages):
-                typer.echo(f"dtstat: warning: {in_shell(message)}", err=True)
-
-
-def in_shell(message: str) -> str:
-    """Say it in the words of the shell."""
-    codes = r"read the file with missing_codes=\[([^\]]*)\], or replace it by NaN"
-    message = re.sub(codes, r"give --missing-codes=\1", message)
-    return re.sub(r"pass missing_codes=\[([^\]]*)\]", r"give --missing-codes=\1", message)
+                typer.echo(f"dtstat: warning: {options.in_shell(message)}", err=True)
 
 
 def _print_version(wanted: bool) -> None:

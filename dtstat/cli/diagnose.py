@@ -1,4 +1,4 @@
-"""``dtstat diagnose``: how far to trust what was found."""
+"""``dtstat diagnose``: how far to trust what was found; ``dtstat report``: all of it as a page."""
 
 from __future__ import annotations
 
@@ -7,15 +7,37 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.options import check_outputs, finite_or_none, write_csv, write_json
+from dtstat.cli.options import as_records, check_outputs, write_csv, write_json
 from dtstat.core.errors import InputError
 from dtstat.fit.request import FitRequest
 from dtstat.structure.syntax import measured_structure
+
+_SAVED = ".dtstat"
+# What a result that was saved has settled.
+_OF_ANSWERS = (
+    "matrix",
+    "n_obs",
+    "n_factors",
+    "measure",
+    "search",
+    "estimator",
+    "criterion",
+    "min_children",
+    "missing",
+    "columns",
+    "missing_codes",
+    "drop",
+    "id_column",
+    "aside",
+    "sheet",
+    "levels",
+    "resamples",
+    "stability",
+)
 
 
 def diagnose(
@@ -29,6 +51,7 @@ def diagnose(
             "those that fit finds.",
         ),
     ] = None,
+    n_factors: options.NFactors = FitRequest.n_factors,
     measure: options.MeasureName = None,
     search: options.SearchName = FitRequest.search,
     criterion: options.CriterionName = FitRequest.criterion,
@@ -36,6 +59,11 @@ def diagnose(
     missing: options.MissingRows = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
+    drop: options.Drop = None,
+    id_column: options.Id = None,
+    aside: options.Aside = None,
+    sheet: options.SheetName = None,
+    levels: options.LevelTexts = None,
     resamples: options.Resamples = options.RESAMPLES,
     stability: options.StabilityResamples = 0,
     sizes: Annotated[
@@ -58,7 +86,7 @@ def diagnose(
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """Say how far to trust the factors: does the data meet what the method assumes.
+    """Say how far to trust the factors, and whether the data meet what the method assumes.
 
     Whether every two items of a factor depend more on each other than any two of different
     factors, by what margin, and which pairs decide; which factors stand on firm ground by
@@ -66,30 +94,25 @@ def diagnose(
 
     Example: dtstat diagnose holzinger_swineford_9 --stability 200
     """
+    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels)
     outputs = {"--csv": csv, "--json": json_file, "--save": save}
     check_outputs(outputs, force, (file, model), {"--checkpoint": checkpoint})
     _check_stability(stability, matrix, model, sizes, checkpoint)
     shares = options.parse_numbers("sizes", sizes)
-    data = options.answers_or_matrix(
-        file,
-        matrix=matrix,
-        n_obs=n_obs,
-        measure=measure,
-        missing=missing,
-        columns=columns,
-        missing_codes=missing_codes,
-    )
+    data, measure, missing = options.read_input(file, matrix, n_obs, measure, missing, reading)
     structure = None if model is None else measured_structure(options.model_text(model))
-    fit = dtstat.fit(
-        data,
-        measure=FitRequest.measure if measure is None else measure,
-        search=search,  # type: ignore[arg-type]
-        criterion=criterion,
-        min_children=min_children,
-        missing=FitRequest.missing if missing is None else missing,  # type: ignore[arg-type]
-        structure=structure,
-        seed=seed,
-    )
+    with options.shell_words():
+        fit = dtstat.fit(
+            data,
+            n_factors=n_factors,
+            measure=measure,
+            search=search,  # type: ignore[arg-type]
+            criterion=criterion,
+            min_children=min_children,
+            missing=missing,
+            structure=structure,
+            seed=seed,
+        )
     bar = sys.stderr.isatty()
     if matrix or not resamples:
         result = dtstat.diagnose(fit)
@@ -155,12 +178,114 @@ def _write(
                 "stability_of_factors": stable.factors,
                 "n_factors": stable.n_factors,
             }
-        content = {name: _records(frame) for name, frame in frames.items()}
+        content = {name: as_records(frame) for name, frame in frames.items()}
         write_json(json_file, call, {"verdict": result.verdict, **content})
     if save is not None:
         result.save(save, overwrite=True)
 
 
-def _records(frame: pd.DataFrame) -> list[dict[str, object]]:
-    rows = frame.to_dict(orient="records")
-    return [{str(key): finite_or_none(value) for key, value in row.items()} for row in rows]
+def report(
+    context: typer.Context,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Answers, or the name of a data set, as in fit; or a fit or a diagnosis that was "
+            f"saved as a {_SAVED} file.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Page to write; a name that ends in .docx gives a Word document.",
+            show_default="FILE_report.html",
+        ),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option(help="Heading.", show_default="what was found")
+    ] = None,
+    matrix: options.IsMatrix = False,
+    n_obs: options.NObs = None,
+    n_factors: options.NFactors = FitRequest.n_factors,
+    measure: options.MeasureName = None,
+    search: options.SearchName = FitRequest.search,
+    estimator: Annotated[
+        str, typer.Option(help="copula, linear, or spline for curves with bands; see fit.")
+    ] = FitRequest.estimator,
+    criterion: options.CriterionName = FitRequest.criterion,
+    min_children: options.MinChildren = FitRequest.min_children,
+    missing: options.MissingRows = None,
+    columns: options.Columns = None,
+    missing_codes: options.MissingCodes = None,
+    drop: options.Drop = None,
+    id_column: options.Id = None,
+    aside: options.Aside = None,
+    sheet: options.SheetName = None,
+    levels: options.LevelTexts = None,
+    resamples: options.Resamples = options.RESAMPLES,
+    stability: options.StabilityResamples = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="The same seed gives the same page.", show_default="a fresh one"),
+    ] = None,
+    jobs: options.Jobs = None,
+    force: options.Force = False,
+) -> None:
+    """Write the analysis as one interactive page, to read or to send, or as a Word document.
+
+    First the factors with their items and loadings, and how sure they are; then the tree and all
+    thresholds to explore, descriptives, reliability, response curves, and how to reproduce it. The
+    page is one file that needs no network. Other ways to fit: save with dtstat fit, and make the
+    page of that file.
+
+    Example: dtstat report holzinger_swineford_26
+    """
+    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels)
+    page = output or Path(f"{Path(file).stem}_report.html")
+    check_outputs({"--output": page}, force, (file,))
+    bar = sys.stderr.isatty()
+    if Path(file).suffix == _SAVED:
+        fit, diagnosis = _load_saved(file, context)
+        stable = None
+    else:
+        if matrix and stability:
+            raise InputError("--stability finds factors in answers; leave out --matrix.")
+        data, measure, missing = options.read_input(file, matrix, n_obs, measure, missing, reading)
+        with options.shell_words():
+            fit = dtstat.fit(
+                data,
+                n_factors=n_factors,
+                measure=measure,
+                search=search,  # type: ignore[arg-type]
+                estimator=estimator,  # type: ignore[arg-type]
+                criterion=criterion,
+                min_children=min_children,
+                missing=missing,
+                seed=seed,
+                progress=bar,
+            )
+        diagnosis = None
+        if fit.n_factors and resamples and not matrix:
+            diagnosis = dtstat.diagnose(fit, data, resamples, seed, jobs, bar)
+        stable = None
+        if stability:
+            stable = dtstat.stability(data, stability, fit, seed=seed, n_jobs=jobs, progress=bar)
+    fit.report(page, diagnosis, stable, title, overwrite=True)
+    how = "" if page.suffix.lower() == ".docx" else "; open it in a browser"
+    typer.echo(f"{fit.explanation}\nWrote {page}{how}.")
+
+
+def _load_saved(file: str, context: typer.Context) -> tuple[dtstat.DTFit, dtstat.Diagnosis | None]:
+    for name in _OF_ANSWERS:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            option = options.option_name(name.removesuffix("_column"))
+            raise InputError(f"{option} is about answers, and '{file}' is a result. Leave it out.")
+    result = dtstat.load(file)
+    if isinstance(result, dtstat.Diagnosis):
+        return result.fit, result
+    if isinstance(result, dtstat.DTFit):
+        return result, None
+    raise InputError(f"'{file}' holds a {type(result).__name__}; a page is made of a fit.")

@@ -13,7 +13,14 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.options import check_outputs, finite_or_none, write_csv, write_json, write_text
+from dtstat.cli.options import (
+    as_records,
+    check_outputs,
+    finite_or_none,
+    write_csv,
+    write_json,
+    write_text,
+)
 from dtstat.core import checks
 from dtstat.core.errors import InputError
 from dtstat.fit.request import FitRequest
@@ -23,6 +30,7 @@ def fit(
     file: options.File,
     matrix: options.IsMatrix = False,
     n_obs: options.NObs = None,
+    n_factors: options.NFactors = FitRequest.n_factors,
     measure: options.MeasureName = None,
     search: options.SearchName = FitRequest.search,
     thresholds: options.ThresholdsText = FitRequest.thresholds,
@@ -36,8 +44,9 @@ def fit(
     criterion: Annotated[
         str,
         typer.Option(
-            help="What chooses the structure: ebic, bic or aic (fit against number of parameters), "
-            "validation, validation_2se or cv (likelihood of people left out of the fit)."
+            help="What chooses the structure: step (the level of the tree that stands out most), "
+            "ebic, bic or aic (fit against number of parameters), validation, validation_2se or cv "
+            "(likelihood of people left out of the fit)."
         ),
     ] = FitRequest.criterion,
     min_children: options.MinChildren = FitRequest.min_children,
@@ -80,6 +89,11 @@ def fit(
     checkpoint: options.Checkpoint = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
+    drop: options.Drop = None,
+    id_column: options.Id = None,
+    aside: options.Aside = None,
+    sheet: options.SheetName = None,
+    levels: options.LevelTexts = None,
     cutoff: Annotated[float, typer.Option(help="Leave smaller loadings blank.")] = 0.3,
     rows: Annotated[
         int, typer.Option(min=0, help="Structures listed as what else was possible.")
@@ -98,7 +112,7 @@ def fit(
     ] = None,
     json_file: Annotated[
         Path | None,
-        typer.Option("--json", help="Write structure, loadings and fit measures to this file."),
+        typer.Option("--json", help="Write levels, structure, loadings and fit to this file."),
     ] = None,
     lavaan: Annotated[
         Path | None, typer.Option(help="Write the model in lavaan's syntax to this file.")
@@ -111,12 +125,13 @@ def fit(
     """Find the factors behind the items: how many, and which items belong to which.
 
     Two items are joined when their dependence exceeds a threshold; groups of items that are all
-    joined, with at least one item of their own, may be factors. Structures made of such groups
-    are fitted to the answers, and the one that describes them best without needless factors is
-    chosen. Prints the factors, loadings, fit, and what else was possible.
+    joined, with at least one item of their own, may be factors. They are joined two by two down to
+    one factor, and the number of factors that stands out most is chosen; --n-factors takes another
+    one. Prints the levels, factors, loadings, fit, and what else was possible.
 
     Example: dtstat fit holzinger_swineford_26
     """
+    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels)
     outputs = {
         "--csv": csv,
         "--candidates": candidates,
@@ -133,45 +148,35 @@ def fit(
         _check_draws_curves(estimator)
     checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
     wanted = options.parse_thresholds(thresholds)
-    data = options.answers_or_matrix(
-        file,
-        matrix=matrix,
-        n_obs=n_obs,
-        measure=measure,
-        missing=missing,
-        columns=columns,
-        missing_codes=missing_codes,
-    )
-    held = FitRequest.measure if measure is None else measure
-    if isinstance(data, dtstat.DependenceMatrix):
-        held = data.measure
-    result = dtstat.fit(
-        data,
-        measure=held,
-        search=search,  # type: ignore[arg-type]
-        thresholds=wanted,
-        estimator=estimator,  # type: ignore[arg-type]
-        criterion=criterion,
-        min_children=min_children,
-        uncovered=uncovered,  # type: ignore[arg-type]
-        refine=refine,
-        missing=FitRequest.missing if missing is None else missing,  # type: ignore[arg-type]
-        misfit=misfit,  # type: ignore[arg-type]
-        finalists=finalists,
-        preset=preset,  # type: ignore[arg-type]
-        seed=seed,
-        n_jobs=jobs,
-        progress=sys.stderr.isatty(),
-        checkpoint=checkpoint,
-    )
-    typer.echo(repr(result.summary(cutoff, rows)))
+    data, measure, missing = options.read_input(file, matrix, n_obs, measure, missing, reading)
+    with options.shell_words():
+        result = dtstat.fit(
+            data,
+            n_factors=n_factors,
+            measure=measure,
+            search=search,  # type: ignore[arg-type]
+            thresholds=wanted,
+            estimator=estimator,  # type: ignore[arg-type]
+            criterion=criterion,
+            min_children=min_children,
+            uncovered=uncovered,  # type: ignore[arg-type]
+            refine=refine,
+            missing=missing,
+            misfit=misfit,  # type: ignore[arg-type]
+            finalists=finalists,
+            preset=preset,  # type: ignore[arg-type]
+            seed=seed,
+            n_jobs=jobs,
+            progress=sys.stderr.isatty(),
+            checkpoint=checkpoint,
+        )
+    typer.echo(options.fit_in_shell(repr(result.summary(cutoff, rows))))
     call = {
         "command": "fit",
         "file": file,
         "matrix": matrix,
         "n_obs": n_obs,
-        "columns": options.split_names(columns),
-        "missing_codes": options.split_names(missing_codes),
+        **reading.in_json(),
         **asdict(result.call),
         "thresholds": wanted,
         "missing": None if matrix else result.call.missing,
@@ -197,7 +202,7 @@ def _write(
     writers: dict[str, Callable[[Path], None]] = {
         "--csv": lambda file: write_csv(result.tidy(), file),
         "--candidates": lambda file: write_csv(result.candidates, file),
-        "--scores": lambda file: write_csv(result.factor_scores(data), file),
+        "--scores": lambda file: write_csv(options.with_ids(result.factor_scores(data)), file),
         "--curves": lambda file: write_csv(result.response_curves(), file),
         "--json": lambda file: write_json(file, call, _as_json(result)),
         "--lavaan": lambda file: write_text(file, result.to_lavaan() + "\n"),
@@ -215,6 +220,7 @@ def _as_json(result: dtstat.DTFit) -> dict[str, object]:
         "fit_measures": {
             name: finite_or_none(value) for name, value in result.fit_measures.items()
         },
+        "levels": as_records(result.levels),
         "structure": result.structure.to_keys(),
         "attached": list(result.attached_items),
         "uncovered": list(result.structure.uncovered),

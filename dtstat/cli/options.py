@@ -13,9 +13,11 @@ import io
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -25,20 +27,23 @@ import dtstat
 from dtstat.core import checks
 from dtstat.core.about import __version__
 from dtstat.core.arrays import FloatArray
-from dtstat.core.errors import InputError, nearest
+from dtstat.core.checks import Thresholds
+from dtstat.core.errors import DTError, InputError, nearest
 from dtstat.core.files import FileKind, check_ending, write
 from dtstat.data.checks import check_names
 from dtstat.data.columns import choose_columns, parse_number
-from dtstat.data.datasets import DATASETS, data_folder
+from dtstat.data.datasets import DATASETS, data_folder, item_texts
 from dtstat.data.formats import NA_TEXTS, SEPARATORS
+from dtstat.dependence.compute import Missing
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.fit.request import FitRequest
-from dtstat.path.solution_path import Thresholds
 
 # A measure that is not given is None until it is known whether FILE holds answers or a matrix.
 MATRIX_MEASURE = "pearson"
 RESAMPLES = 200  # of dtstat.diagnose
+PATH_CHILDREN = 3  # of dtstat.solution_path
 
+_LEVELS = re.compile(r'levels=\{".*?": \[(.*?)\]\}')
 _OPERATORS = ("=~", "==")  # of lavaan, in columns of operators; they compute nothing
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -46,10 +51,10 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 CSV = FileKind("a table of comma-separated values", (".csv", ".txt"))
 JSON = FileKind("JSON", (".json", ".txt"))
 LAVAAN = FileKind("a model in lavaan's syntax", (".lav", ".txt", ".r"))
-PAGE = FileKind("an HTML page", (".html", ".htm"))
+PAGE = FileKind("an HTML page or a Word document", (".html", ".htm", ".docx"))
 SAVED = FileKind("a saved result", (".dtstat", ".zip"))
 _KINDS = {
-    **dict.fromkeys(("--csv", "--candidates", "--scores", "--curves", "OUT"), CSV),
+    **dict.fromkeys(("--csv", "--candidates", "--scores", "--curves", "--people", "OUT"), CSV),
     "--json": JSON,
     "--lavaan": LAVAAN,
     "--output": PAGE,
@@ -88,11 +93,28 @@ MissingRows = Annotated[
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(help="Items to use: names or patterns, separated by commas, as in 'A*,C1'."),
+    typer.Option(help="Items to use: names, patterns and ranges, as in 'A*, C1-C5, age'."),
 ]
 MissingCodes = Annotated[
     str | None,
     typer.Option(help="Values that mean 'no answer', separated by commas, as in '-9,99'."),
+]
+Drop = Annotated[str | None, typer.Option(help="Columns to leave out, written as --columns.")]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", help="Column that says whose answers they are; scores carry it."),
+]
+Aside = Annotated[
+    str | None,
+    typer.Option(help="Columns that are no items, such as 'age,gender', written as --columns."),
+]
+SheetName = Annotated[
+    str | None,
+    typer.Option(help="Sheet of an xlsx file: its name or its number.", show_default="the first"),
+]
+LevelTexts = Annotated[
+    str | None,
+    typer.Option(help="Answers that are texts, from low to high, separated by commas."),
 ]
 IsMatrix = Annotated[
     bool,
@@ -105,11 +127,15 @@ IsMatrix = Annotated[
 NObs = Annotated[
     int | None, typer.Option(help="With --matrix: number of people it was computed from.")
 ]
+NFactors = Annotated[
+    int | None,
+    typer.Option(help="Number of factors, if it is known.", show_default="what the data say"),
+]
 SearchName = Annotated[
     str,
     typer.Option(
-        help="barcode (every factor has its own threshold), threshold (one for all) or sequential "
-        "(barcode, then factors that others hide)."
+        help="tree (every factor has its own threshold, factors are joined down to one), threshold "
+        "(one for all factors) or sequential (the tree, then factors that others hide)."
     ),
 ]
 CriterionName = Annotated[str, typer.Option(help="What chooses the structure; see fit.")]
@@ -132,41 +158,126 @@ Checkpoint = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 
 
-def answers(file: str, columns: str | None, missing_codes: str | None) -> pd.DataFrame:
+_FIT_OPTIONS = (*FitRequest().arguments(), "n_obs")
+
+
+class Reading(NamedTuple):
+    """How to read FILE, as the options say it."""
+
+    columns: str | None = None
+    missing_codes: str | None = None
+    drop: str | None = None
+    id: str | None = None
+    aside: str | None = None
+    sheet: str | None = None
+    levels: str | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of :func:`dtstat.read_survey`."""
+        given = self._asdict()
+        lists = {name: split_names(given[name]) for name in ("missing_codes", "levels")}
+        number = self.sheet is not None and self.sheet.isdecimal()
+        return {**given, **lists, "sheet": int(self.sheet or 0) if number else self.sheet}
+
+    def keeping(self, *columns: str | None) -> Reading:
+        """Keep columns that other options name aside, too."""
+        named = [name for name in columns if name is not None]
+        return self._replace(aside=",".join([*filter(None, [self.aside]), *named]) or None)
+
+    def in_json(self) -> dict[str, object]:
+        """Return what was asked for, without what was not."""
+        always = {"columns": split_names(self.columns), "missing_codes": None}
+        asked = {name: value for name, value in self.arguments().items() if value is not None}
+        return {**always, **asked, "columns": always["columns"]}
+
+
+# Arguments of Python that the shell calls otherwise than by their names.
+_CALLED = {"path": "FILE", "data": "FILE", "threshold": "--at", "p": "--items", "n_jobs": "--jobs"}
+
+
+@contextmanager
+def shell_words() -> Iterator[None]:
+    """Say what dtstat.fit refuses in the words of the shell."""
+    try:
+        yield
+    except DTError as error:
+        raise DTError(fit_in_shell(str(error))) from None
+
+
+def fit_in_shell(message: str) -> str:
+    """Name the arguments of a fit as options: `n_factors` is --n-factors."""
+    calls = re.compile(r"\bfit\(data, ((?:\w+='\w+'(?:, )?)+)\)")
+    message = calls.sub(lambda call: call[1].replace(", ", " "), message)
+    for name in _FIT_OPTIONS:
+        message = re.sub(rf"\b{name}='(\w+)'", rf"{option_name(name)} \1", message)
+    message = message.replace("fit.level(k) has another", "--n-factors gives another")
+    return in_shell(message)
+
+
+def in_shell(message: str) -> str:
+    """Say a message of Python in the words of the shell."""
+    codes = r"(?:pass|(?:correct, or )?read(?: the file)? with) missing_codes=\[([^\]]*)\]"
+    message = re.sub(codes + "(, or replace it by NaN)?", r"give --missing-codes=\1", message)
+    moments = r"For \w+ use DependenceMatrix[.]from_matrix[(]matrix, n_obs[)]"
+    message = re.sub(moments, "Give --matrix and --n-obs", message)
+    message = _LEVELS.sub(lambda levels: "--levels " + levels[1].replace('"', ""), message)
+    return re.sub(r"`([a-z_]+)`", lambda argument: option_name(argument[1]), message)
+
+
+def option_name(argument: str) -> str:
+    """Return the option that stands for an argument of Python."""
+    return _CALLED.get(argument, "--" + argument.replace("_", "-"))
+
+
+def with_ids(frame: pd.DataFrame) -> pd.DataFrame:
+    """Put ids, which are the index of a table, into columns."""
+    return frame.reset_index() if any(frame.index.names) else frame
+
+
+def answers(file: str, reading: Reading) -> pd.DataFrame:
     """Read answers from a file, or from a data set that comes with dtstat."""
-    wanted, codes = split_names(columns), split_names(missing_codes)
     if Path(file).exists() or Path(file).suffix:
-        return dtstat.read_survey(file, missing_codes=codes, columns=wanted)
+        return dtstat.read_survey(file, **reading.arguments())
     if file not in DATASETS:
         raise InputError(f"There is no file and no data set '{file}'. {nearest(file, DATASETS)}")
-    shipped = data_folder() / f"{file}.csv"
-    return dtstat.read_survey(shipped, missing_codes=codes, columns=wanted)
+    shipped = dtstat.read_survey(data_folder() / f"{file}.csv", **reading.arguments())
+    texts = item_texts(file)
+    shipped.attrs["item_texts"] = {name: texts[name] for name in shipped if name in texts}
+    return shipped
 
 
-def answers_or_matrix(
+def read_input(
     file: str,
-    *,
     matrix: bool,
     n_obs: int | None,
     measure: str | None,
     missing: str | None,
-    columns: str | None,
-    missing_codes: str | None,
-) -> pd.DataFrame | dtstat.DependenceMatrix:
-    """Read what FILE holds; refuse options that do not go with it."""
+    reading: Reading,
+) -> tuple[pd.DataFrame | DependenceMatrix, str, Missing]:
+    """Read what FILE holds, refuse options that do not go with it, and settle the others.
+
+    Returns
+    -------
+    data, measure, missing
+        As :func:`dtstat.fit` takes them.
+    """
+    settled = FitRequest.missing if missing is None else cast(Missing, missing)
     if not matrix:
         if n_obs is not None:
             raise InputError("--n-obs goes with --matrix only; the rows of answers are counted.")
-        return answers(file, columns, missing_codes)
-    for option, value in (("--missing", missing), ("--missing-codes", missing_codes)):
-        if value is not None:
+        measured = FitRequest.measure if measure is None else measure
+        return answers(file, reading), measured, settled
+    about_answers = {**reading._asdict(), "missing": missing}
+    for name in ("missing", "missing_codes", "id", "aside", "sheet", "levels"):
+        if about_answers[name] is not None:
+            option = option_name(name)
             raise InputError(f"{option} does not go with --matrix; it is about single answers.")
     held = MATRIX_MEASURE if measure is None else measure
-    return read_matrix(file, n_obs, held, split_names(columns))
+    return read_matrix(file, n_obs, held, reading.columns, reading.drop), held, settled
 
 
 def read_matrix(
-    file: str, n_obs: int | None, measure: str, columns: Sequence[str] | None
+    file: str, n_obs: int | None, measure: str, columns: str | None, drop: str | None = None
 ) -> DependenceMatrix:
     """Read a symmetric matrix, or one triangle of it, and keep the chosen items.
 
@@ -174,7 +285,8 @@ def read_matrix(
     """
     names, R = _read_square(file)
     frame = pd.DataFrame(R, index=names, columns=names)
-    chosen = set(choose_columns(names, columns))
+    dropped = choose_columns(names, drop, "drop") if drop else ()
+    chosen = set(choose_columns(names, columns)).difference(dropped)
     kept = [name for name in names if name in chosen]  # in the order of the file, as a triangle is
     return DependenceMatrix.from_matrix(frame.loc[kept, kept], n_obs, measure)
 
@@ -363,3 +475,9 @@ def write_json(file: Path, call: Mapping[str, object], content: Mapping[str, obj
 def finite_or_none(value: object) -> object:
     """Value that JSON knows: numbers that do not exist are null."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def as_records(frame: pd.DataFrame) -> list[dict[str, object]]:
+    """Rows of a table as JSON knows them."""
+    rows = frame.to_dict(orient="records")
+    return [{str(key): finite_or_none(value) for key, value in row.items()} for row in rows]

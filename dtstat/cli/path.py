@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
+import pandas as pd
 import typer
 
 import dtstat
@@ -22,10 +23,15 @@ def path(
     n_obs: options.NObs = None,
     measure: options.MeasureName = None,
     thresholds: options.ThresholdsText = FitRequest.thresholds,
-    min_children: options.MinChildren = FitRequest.min_children,
+    min_children: options.MinChildren = options.PATH_CHILDREN,
     missing: options.MissingRows = None,
     columns: options.Columns = None,
     missing_codes: options.MissingCodes = None,
+    drop: options.Drop = None,
+    id_column: options.Id = None,
+    aside: options.Aside = None,
+    sheet: options.SheetName = None,
+    levels: options.LevelTexts = None,
     at: Annotated[
         float | None, typer.Option(help="Print the structure at this threshold instead.")
     ] = None,
@@ -65,22 +71,16 @@ def path(
 
     Example: dtstat path holzinger_swineford_26 --structures 3 --by factors
     """
+    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels)
     check_outputs({"--csv": csv, "--json": json_file}, force, (file,))
     wanted = options.parse_thresholds(thresholds)
-    whole_file = not matrix and columns is None and missing_codes is None
+    whole_file = not matrix and reading == options.Reading()
     by_columns = whole_file and Path(file).suffix in (".parquet", ".npy")
+    data: dtstat.DependenceMatrix | pd.DataFrame | str = file
+    if floor is None or not by_columns:
+        data, measure, missing = options.read_input(file, matrix, n_obs, measure, missing, reading)
     result = dtstat.solution_path(
-        file
-        if floor is not None and by_columns
-        else options.answers_or_matrix(
-            file,
-            matrix=matrix,
-            n_obs=n_obs,
-            measure=measure,
-            missing=missing,
-            columns=columns,
-            missing_codes=missing_codes,
-        ),
+        data,
         measure=FitRequest.measure if measure is None else measure,
         thresholds=wanted,
         min_children=min_children,
@@ -110,9 +110,8 @@ def path(
             "thresholds": wanted,
             "min_children": min_children,
             "floor": getattr(result.dependence, "floor", None),
-            "missing": missing or (None if matrix else FitRequest.missing),
-            "columns": options.split_names(columns),
-            "missing_codes": options.split_names(missing_codes),
+            "missing": None if matrix else missing or FitRequest.missing,
+            **reading.in_json(),
         }
         write_json(json_file, call, {"candidates": found})
 

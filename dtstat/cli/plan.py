@@ -10,7 +10,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
-from dtstat.cli.options import check_outputs, write_csv
+from dtstat.cli.options import as_records, check_outputs, write_csv, write_json
 from dtstat.core.errors import InputError
 from dtstat.core.tables import Table
 from dtstat.fit.request import FitRequest
@@ -31,7 +31,9 @@ def plan(
         int | None,
         typer.Option(help="With --margin: items of one factor that is to be found by itself."),
     ] = None,
-    factors: Annotated[int | None, typer.Option(help="Number of factors.")] = None,
+    factors: Annotated[
+        int | None, typer.Option("--factors", "--n-factors", help="Number of factors.")
+    ] = None,
     items_per_factor: Annotated[
         str, typer.Option(help="Items of a factor: one number, or one per factor, as in '5,5,8'.")
     ] = "5",
@@ -54,7 +56,7 @@ def plan(
     ] = False,
     draws: Annotated[
         int, typer.Option(min=0, help="Simulated surveys around each answer; 0 for none.")
-    ] = 2000,
+    ] = 400,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -64,6 +66,9 @@ def plan(
     jobs: options.Jobs = None,
     csv: Annotated[
         Path | None, typer.Option(help="Write the numbers, or with --factors curves, to this file.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the table to this file, for programs.")
     ] = None,
     force: options.Force = False,
 ) -> None:
@@ -76,7 +81,7 @@ def plan(
 
     dtstat plan --factors 5 --items-per-factor 5 --loading 0.7 --factor-correlation 0.3
     """
-    check_outputs({"--csv": csv}, force)
+    check_outputs({"--csv": csv, "--json": json_file}, force)
     by_margin = items is not None or margin is not None
     if by_margin == (factors is not None):
         raise InputError(
@@ -84,7 +89,7 @@ def plan(
             "--factor-correlation."
         )
     if by_margin:
-        _by_margin(items, margin, error, factor_size, csv)
+        _by_margin(items, margin, error, factor_size, csv, json_file)
         return
     if factor_size is not None:
         raise InputError("--factor-size goes with --margin; factors have their local form anyway.")
@@ -109,6 +114,8 @@ def plan(
     typer.echo(repr(result.summary()))
     if csv is not None:
         write_csv(result.curves(), csv)
+    if json_file is not None:
+        write_json(json_file, {"command": "plan"}, {"curves": as_records(result.curves())})
 
 
 def _by_margin(
@@ -117,6 +124,7 @@ def _by_margin(
     error: float,
     factor_size: int | None,
     csv: Path | None,
+    json_file: Path | None,
 ) -> None:
     if items is None or margin is None:
         raise InputError("--items and --margin go together.")
@@ -139,3 +147,5 @@ def _by_margin(
     typer.echo(Table.from_frame(shown.rename(columns={"holds_for": "for"}), title, notes).to_text())
     if csv is not None:
         write_csv(frame, csv)
+    if json_file is not None:
+        write_json(json_file, {"command": "plan"}, {"sample_sizes": as_records(frame)})

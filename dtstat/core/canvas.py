@@ -13,6 +13,7 @@ import numpy as np
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import InputError, MissingExtraError
+from dtstat.core.markup import cut_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,7 @@ SMALL, NORMAL = 8.0, 9.0  # points
 LINE = 0.19  # inches that a line of small text needs
 LETTER = 0.075  # inches that a letter of small text takes at most, on average
 TITLE_LETTER = 0.085  # inches, of a title
-LONGEST_NAME = 24
+LONGEST_NAME, LONGEST_TEXT = 24, 48  # letters
 
 CUTOFF = "It is compared with absolute loadings."
 NO_FACTOR = "There is no factor to draw; see plot('path') and plot('dependence')."
@@ -55,13 +56,21 @@ def draw(
         If there is no such kind, or it has no such option.
     """
     name = checks.choice("kind", kind, kinds)
-    known = list(inspect.signature(kinds[name]).parameters)[2:]
+    check_options(f"plot('{name}')", kinds[name], options, 2)
+    return kinds[name](result, ax, **options)
+
+
+def check_options(
+    where: str, function: Callable[..., Any], options: Mapping[str, Any], first: int = 0
+) -> Mapping[str, Any]:
+    """Return options by name if the function has them behind its ``first`` arguments."""
+    known = list(inspect.signature(function).parameters)[first:]
     for option in options:
         if option not in known and not known:
-            raise InputError(f"plot('{name}') has no options; got `{option}`.", option)
+            raise InputError(f"{where} has no options; got `{option}`.", option)
         if option not in known:
-            raise checks.unknown("options", f"options of plot('{name}')", option, known)
-    return kinds[name](result, ax, **options)
+            raise checks.unknown("options", f"options of {where}", option, known)
+    return options
 
 
 def choose_names(
@@ -159,16 +168,43 @@ def tile_panels(
     return ax.figure, _insets(ax, boxes)
 
 
-def shorten(name: object, most: int = LONGEST_NAME) -> str:
+def shorten(name: object, most: int = LONGEST_NAME, dollar: str = r"\$") -> str:
     """Write a name in at most so many letters, with an ellipsis in the middle.
 
-    What cannot be printed becomes a dot, and a dollar is a dollar, not the start of a formula.
+    What cannot be printed becomes a dot, and a dollar is a dollar, not the start of a formula of
+    matplotlib.
     """
     text = "".join(c if c.isprintable() else "·" for c in str(name))
     if len(text) > most:
         head = most // 2
         text = f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"
-    return text.replace("$", r"\$")
+    return text.replace("$", dollar)
+
+
+def shorten_text(text: str, most: int = LONGEST_TEXT) -> str:
+    """Write a text in at most so many letters, cut after a whole word."""
+    printed = "".join(c if c.isprintable() else "·" for c in text)
+    return cut_text(printed, most).replace("$", r"\$")
+
+
+def item_label(item: object, texts: Mapping[str, str]) -> str:
+    """Write what an item asks, as far as there is room and it is known, and its name."""
+    text = texts.get(str(item), "")
+    return f"{shorten_text(text)}  {shorten(item)}" if text else shorten(item)
+
+
+def item_texts(result: Any, texts: object) -> Mapping[str, str]:
+    """Return the texts of a result's items if they are asked for; refuse if it has none."""
+    if not checks.flag("texts", texts, "True writes what the items ask beside their names."):
+        return {}
+    if not result.item_texts:
+        raise InputError(
+            "`texts` needs the texts of the items, which are not known. Give them with `labels` "
+            "when fitting.",
+            "texts",
+        )
+    known: Mapping[str, str] = result.item_texts
+    return known
 
 
 def list_names(names: Sequence[str], most: int) -> str:

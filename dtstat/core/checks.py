@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from dtstat.core.errors import InputError, nearest, shown
 
@@ -20,8 +21,11 @@ from dtstat.core.errors import InputError, nearest, shown
 LARGEST_WHOLE = 2**53
 # Numbers that one array may have, 8 GB of them: what asks for more is a slip of the keyboard.
 MOST_CELLS = 10**9
+_MOST_THRESHOLDS = 1_000_000  # far more than a path of any survey has structures
+_GRID = "The paper uses 50, spaced evenly on [0, 1]."
 _SEED_BITS = 53  # seeds chosen here are exact in a double, so that R can hold them
 
+Thresholds = str | int | Iterable[float]  # the text is "exact"
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 
@@ -93,6 +97,43 @@ def flag(name: str, value: object, advice: str) -> bool:
     raise refusal(name, "true or false", value, advice)
 
 
+def check_children(min_children: object) -> int:
+    """Return the fewest items of a factor."""
+    return integer("min_children", min_children, 2, "A single item is not a factor.")
+
+
+def check_thresholds(thresholds: Thresholds) -> npt.NDArray[np.float64] | None:
+    """Return the thresholds to visit, rising; None for all there are."""
+    if isinstance(thresholds, str):
+        if thresholds == "exact":
+            return None
+        wanted = "'exact', a number of thresholds, or numbers in [0, 1]"
+        raise refusal("thresholds", wanted, thresholds, "'exact' is all of them.")
+    if isinstance(thresholds, float) and 0 < thresholds < 1:
+        raise InputError(
+            f"`thresholds` must be 'exact', a number of thresholds, or a list of them; "
+            f"got {thresholds}. For this one threshold give [{thresholds}].",
+            "thresholds",
+        )
+    if not isinstance(thresholds, Iterable):
+        return np.linspace(0.0, 1.0, integer("thresholds", thresholds, 2, _GRID, _MOST_THRESHOLDS))
+    try:
+        values: npt.NDArray[np.float64] = np.unique(np.asarray(list(thresholds), dtype=np.float64))
+    except (TypeError, ValueError, OverflowError):
+        raise refusal(
+            "thresholds", "numbers in [0, 1]", thresholds, "Or 'exact' for all of them."
+        ) from None
+    outside = values[~((values >= 0) & (values <= 1))]
+    if outside.size or not values.size:
+        got = f"{outside[0]:g}" if outside.size else "none"
+        raise InputError(
+            f"`thresholds` must be numbers in [0, 1]; got {got}. "
+            "They are compared with absolute dependence.",
+            "thresholds",
+        )
+    return values
+
+
 def texts(name: str, values: object, advice: str) -> list[str]:
     """Return names as a list of texts; one text is a list of one."""
     if isinstance(values, str):
@@ -150,11 +191,16 @@ def seed_number(seed: Seed) -> int:
     if isinstance(seed, np.random.Generator):
         return int(seed.integers(2**_SEED_BITS))
     if seed is None:
-        seed = np.random.SeedSequence()
+        seed = fresh_seed()
     if isinstance(seed, np.random.SeedSequence):
         return int(seed.generate_state(1, np.uint64)[0]) >> (64 - _SEED_BITS)
     advice = "Use a whole number, a numpy Generator or SeedSequence, or None."
     return integer("seed", seed, 0, advice, at_most=None)
+
+
+def fresh_seed() -> np.random.SeedSequence:
+    """Return a seed that nobody had before."""
+    return np.random.SeedSequence()
 
 
 def streams(seed: int, count: int) -> list[np.random.Generator]:

@@ -72,7 +72,8 @@ class MissingExtraError(DTError, ImportError):
         self._parts = feature, package, extra, instead
         super().__init__(
             f"{feature} needs the package '{package}', which is not installed. "
-            f'Install it with: pip install "dtstat[{extra}]".' + (f" {instead}" if instead else "")
+            f'Install it with: pip install "dtstat[{extra}]", or in a checkout of dtstat: '
+            f'pip install ".[{extra}]".' + (f" {instead}" if instead else "")
         )
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, ...]]:
@@ -170,5 +171,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"Did you mean '{lowered[close[0]]}'?"
     names = [shorten_middle(k, _LONGEST_GUESS) for k in known[:20]]
-    listed = ", ".join(names) + (", ..." if len(known) > 20 else "")
-    return f"Known: {listed}."
+    listed = ", ".join(names) + (", ..." if len(known) > 20 else ".")
+    return f"Known: {listed}"

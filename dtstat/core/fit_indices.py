@@ -22,17 +22,34 @@ class Test:
         Likelihood-ratio statistic and degrees of freedom.
     scaling, shift
         The scaled statistic is chisq / scaling + shift; 1 and 0 if nothing is scaled.
+    scaled_df
+        Degrees of freedom of the scaled statistic, where they are others.
+    traces
+        tr(B A⁻¹) of the model and of the saturated one, B the mean squares of the rows' scores and
+        A the information, if the difference of the two gave the scaling.
     """
 
     chisq: float
     df: int
     scaling: float = 1.0
     shift: float = 0.0
+    scaled_df: float | None = None
+    traces: tuple[float, float] | None = None
 
     @property
     def scaled(self) -> float:
         """The scaled statistic."""
         return self.chisq / self.scaling + self.shift
+
+    @property
+    def df_scaled(self) -> float:
+        """Degrees of freedom of the scaled statistic."""
+        return float(self.df) if self.scaled_df is None else self.scaled_df
+
+    @property
+    def excess(self) -> float:
+        """Chi-square less its mean if the model is right."""
+        return (self.scaled - self.df_scaled) * self.scaling
 
 
 def p_value(chisq: float, df: float) -> float:
@@ -70,7 +87,7 @@ def tucker_lewis(t: float, d: float, b: float, e: float) -> float:
 
 
 def rmsea_measures(
-    chisq: float, df: float, n: int, suffix: str = "", scale: float = 1.0
+    chisq: float, df: float, n: float, suffix: str = "", scale: float = 1.0
 ) -> dict[str, float]:
     """RMSEA with its interval (Steiger 1990); ``scale`` c turns the scaled into the robust one."""
     lower, upper = rmsea_interval(chisq, df, n, scale)
@@ -84,7 +101,7 @@ def rmsea_measures(
     }
 
 
-def rmsea_interval(chisq: float, df: float, n: int, scale: float = 1.0) -> tuple[float, float]:
+def rmsea_interval(chisq: float, df: float, n: float, scale: float = 1.0) -> tuple[float, float]:
     """90 % interval: the noncentralities for which chisq is the 95 % and the 5 % quantile."""
     if math.isnan(chisq) or df == 0:
         return 0.0 * chisq, 0.0 * chisq

@@ -145,14 +145,14 @@ def one_thread() -> Generator[None]:
     """
     own = _THREAD.limit  # a generator may be closed by another thread
     with _LOCK:
-        _PROCESS.acquire()
-        own.acquire()
+        _PROCESS.count(1)
+        own.count(1)
     try:
         yield
     finally:
         with _LOCK:
-            own.release()
-            _PROCESS.release()
+            own.count(-1)
+            _PROCESS.count(-1)
 
 
 def _run_once(
@@ -170,7 +170,7 @@ def _run_once(
     client = getattr(get_active_backend()[0], "client", None)
     tasks: Iterable[Any] = (delayed(do)(work, chunk) for chunk in chunks)
     opened: Callable[[Any], Chunk[U]] = list
-    if client is not None:
+    if client is not None and effective_n_jobs() > 1:  # with one worker left joblib works here
         tasks, opened = _cluster_tasks(work, chunks, client), _unpack
     with one_thread():  # for threads of this process; other processes see to it themselves
         parts = pool()(tasks)
@@ -226,13 +226,11 @@ def _do(packed: _Packed, chunk: bytes) -> bytes:
 
 
 def _pack(value: Any) -> bytes:
-
     content: bytes = cloudpickle.dumps(value)
     return content
 
 
 def _unpack(content: bytes) -> Any:
-
     return cloudpickle.loads(content)
 
 
@@ -260,17 +258,16 @@ class _Limit:
     """How many have asked for one thread of a kind of libraries, and what the last sets back."""
 
     def __init__(self, kind: str) -> None:
-        self._kind, self._asked, self._set = kind, 0, None
+        self._kind, self._asked = kind, 0
+        self._set: Any = None
 
-    def acquire(self) -> None:
-        self._asked += 1
-        if self._asked == 1:
+    def count(self, step: int) -> None:
+        """Count one more or one fewer; the first sets one thread, the last sets it back."""
+        before, self._asked = self._asked, self._asked + step
+        if not before:
             _take_control()
             self._set = _LIBRARIES.limit(self._kind)
-
-    def release(self) -> None:
-        self._asked -= 1
-        if not self._asked and self._set is not None:
+        elif not self._asked and self._set is not None:
             _take_control()
             self._set.restore_original_limits()
 

@@ -1,14 +1,8 @@
-"""Plots that several rooms share: heat maps of items and factors, and the path diagram.
-
-In the path diagram items stand in one column, factors in another, and lines are loadings. Lengths
-are in inches, so that what has to be apart is apart on paper: one unit of either axis is an inch of
-the figure made for it.
-"""
+"""Heat maps of items and factors, which several rooms share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -19,7 +13,7 @@ from dtstat.core import canvas, checks
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.canvas import CUTOFF
 from dtstat.core.errors import InputError
-from dtstat.core.loading_table import table_order
+from dtstat.core.loading_tables import table_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,19 +25,6 @@ _SEQUENTIAL, _DIVERGING = "Blues", "RdBu"  # the first darkens all the way; blue
 _MOST_VECTORS = 40_000  # cells in a pdf as shapes; more as one image
 _NAMED = 3  # residuals that are named
 _NOTABLE = 0.1  # residual from which on its sign is drawn
-
-WIDEST = 4.0  # points: a loading of 1
-_FACTOR_GAP = 0.36  # inches between factors
-_ARC_STEP, _ARC_MOST = 0.36, 2.0  # inches that an arc reaches out for each factor it passes
-_NUMBER = 0.32, 0.16  # inches that a number takes
-_MANY_FACTORS, _LEAST_SHOWN = 8, 0.3
-# Color and line of loadings, by (cross-loading, negative).
-_LINES: dict[tuple[bool, bool], tuple[str, Any, str]] = {
-    (False, False): (canvas.BLUE, "-", "loading"),
-    (False, True): (canvas.VERMILION, (0, (4, 1.5)), "negative loading"),
-    (True, False): (canvas.SKY, (0, (1, 1)), "cross-loading"),
-    (True, True): (canvas.ORANGE, (0, (5, 1.5, 1, 1.5)), "negative cross-loading"),
-}
 
 Interval = tuple[str, float, float]
 
@@ -59,22 +40,17 @@ class FactorModel(Protocol):
     def factor_correlations(self) -> pd.DataFrame:
         """Factors by factors."""
 
-
-def draw_diagram(model: FactorModel, ax: Any, cutoff: float = 0.0) -> Any:
-    """Draw factors, items and loadings of at least ``cutoff`` in size."""
-    loadings = _sorted_loadings(model)
-    shown = loadings.where(loadings.abs() >= checks.unit_interval("cutoff", cutoff, CUTOFF), 0.0)
-    shown = shown.iloc[table_order(shown)]  # items left without a loading go last
-    factors = list(loadings.columns)
-    Phi = model.factor_correlations.loc[factors, factors]
-    return path_diagram(shown, Phi, np.zeros(len(shown), dtype=bool), ax)
+    @property
+    def item_texts(self) -> Mapping[str, str]:
+        """Questions of the items, as far as they are known."""
 
 
-def draw_loadings(model: FactorModel, ax: Any, cutoff: float = 0.0) -> Any:
+def draw_loadings(model: FactorModel, ax: Any, cutoff: float = 0.0, texts: bool = False) -> Any:
     """Draw the loadings, with numbers for those of at least ``cutoff`` in size."""
+    asked = canvas.item_texts(model, texts)
     loadings = _sorted_loadings(model)
     least = checks.unit_interval("cutoff", cutoff, CUTOFF)
-    return loading_map(loadings, [""] * len(loadings), least, ax=ax)
+    return loading_map(loadings, [""] * len(loadings), least, ax=ax, texts=asked)
 
 
 def _sorted_loadings(model: FactorModel) -> pd.DataFrame:
@@ -145,6 +121,7 @@ def loading_map(
     cutoff: float = 0.0,
     note: str = "",
     ax: Axes | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> Axes:
     """Draw loadings with their numbers, rows in the order given.
 
@@ -158,12 +135,15 @@ def loading_map(
         Loadings of smaller absolute value have no number.
     note
         What the signs mean.
+    texts
+        Questions of items, written before their names.
     """
     values = loadings.to_numpy(dtype=float)
     limit = max(1.0, float(np.abs(values).max(initial=0.0)))
-    ax = _table_axes(ax, loadings)
+    labels = [canvas.item_label(name, texts or {}) for name in loadings.index]
+    ax = _table_axes(ax, loadings, max(map(len, labels)) if texts else 0)
     mesh = _mesh(ax, np.where(values == 0, np.nan, values), _DIVERGING, -limit, limit)
-    names = [canvas.shorten(n) + m for n, m in zip(loadings.index, marks, strict=True)]
+    names = [label + mark for label, mark in zip(labels, marks, strict=True)]
     _name_rows_and_columns(ax, names, loadings.columns)
     _numbers(ax, mesh, values, (np.abs(values) >= cutoff) & (values != 0), 2)
     canvas.set_titles(ax, "Standardized loadings", note)
@@ -195,9 +175,11 @@ def _square_axes(ax: Axes | None, names: Iterable[object], n_marks: int = 0) -> 
     return canvas.axes(ax, height + labels + 0.6, side + beside)
 
 
-def _table_axes(ax: Axes | None, frame: pd.DataFrame) -> Axes:
+def _table_axes(ax: Axes | None, frame: pd.DataFrame, letters: int = 0) -> Axes:
+    """Make room for the cells, and for names of so many letters if that is more than usual."""
     height = max(2.2, len(frame) * canvas.LINE + 1.1)
-    return canvas.axes(ax, height, max(canvas.WIDTH, 2.2 + 0.42 * frame.shape[1]))
+    beside = max(2.2, letters * canvas.LETTER)
+    return canvas.axes(ax, height, max(canvas.WIDTH, beside + 0.42 * frame.shape[1]))
 
 
 def _mesh(ax: Axes, values: FloatArray, colors: str, low: float, high: float) -> QuadMesh:
@@ -314,158 +296,3 @@ def _numbers(ax: Axes, mesh: QuadMesh, values: FloatArray, shown: BoolArray, dig
         style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": canvas.SMALL}
         text = canvas.format_signed(values[i, k], digits)
         ax.text(k + 0.5, i + 0.5, text, color=inks[i, k], **style)
-
-
-def path_diagram(
-    loadings: pd.DataFrame,
-    correlations: pd.DataFrame,
-    attached: BoolArray,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw a factor model, items in the order given, those without a loading last.
-
-    Parameters
-    ----------
-    loadings
-        Items by factors, 0 where there is none; the width of a line is proportional to it.
-    correlations
-        Factors by factors; arcs, the weak ones left out if there are more than eight factors.
-    attached
-        (p,) items drawn hollow.
-    """
-    L, Phi = loadings.to_numpy(dtype=float), correlations.to_numpy(dtype=float)
-    layout = _layout(L, [str(name) for name in loadings.columns])
-    arcs = list(_arcs(Phi, layout))
-    lowest = float(min(layout.items.min(), layout.factors.min())) - 0.2
-    highest = float(max(layout.items.max(), layout.factors.max())) + 0.2
-    names = [canvas.shorten(name) for name in loadings.index]
-    left = 0.25 + canvas.LETTER * max(map(len, names))
-    right = layout.arc_x + max((reach for *_, reach in arcs), default=0.0) + 0.35
-    ax = canvas.axes(ax, highest - lowest + 1.0, max(canvas.WIDTH, left + right))
-    ax.set_axis_off()
-    ax.set_xlim(-left, right)
-    ax.set_ylim(lowest, highest)
-    _draw_loadings(ax, L, layout)
-    _draw_items(ax, names, L, attached, layout)
-    _draw_factors(ax, [canvas.shorten(name) for name in loadings.columns], layout)
-    _draw_arcs(ax, arcs, layout)
-    ax.set_title("Factors and their items", fontsize=canvas.NORMAL + 1, loc="left")
-    _explain(ax)
-    return ax
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Where things are: heights of items and factors, places of the columns, in inches."""
-
-    items: FloatArray
-    factors: FloatArray
-    factor_x: float
-    arc_x: float
-
-
-def _layout(L: FloatArray, factors: list[str]) -> _Layout:
-    """Place items at even heights, and factors at the mean heights of theirs, apart."""
-    items = -canvas.LINE * np.arange(len(L), dtype=float)
-    counts = (L != 0).sum(axis=0)
-    means = ((L != 0) * items[:, None]).sum(axis=0) / np.maximum(counts, 1)
-    means[counts == 0] = items.min()
-    half = canvas.LETTER * min(max(map(len, factors)), canvas.LONGEST_NAME) / 2 + 0.1
-    factor_x = 2.0 + half
-    return _Layout(items, canvas.spread_apart(means, _FACTOR_GAP), factor_x, factor_x + half)
-
-
-def _arcs(Phi: FloatArray, layout: _Layout) -> Iterator[tuple[int, int, float, float]]:
-    """Yield pairs of factors with their correlation and how far out their arc goes.
-
-    An arc reaches out by the number of factors it passes, so that numbers of neighbouring arcs
-    stand in different columns.
-    """
-    d = len(Phi)
-    place = np.argsort(np.argsort(-layout.factors))
-    step = min(_ARC_STEP, _ARC_MOST / max(d - 1, 1)) if d > _MANY_FACTORS else _ARC_STEP
-    for j in range(d):
-        for k in range(j + 1, d):
-            weak = abs(Phi[j, k]) < (_LEAST_SHOWN if d > _MANY_FACTORS else 0.005)
-            if not weak:
-                yield j, k, float(Phi[j, k]), float(step * abs(place[j] - place[k]))
-
-
-def _draw_loadings(ax: Axes, L: FloatArray, layout: _Layout) -> None:
-    strongest = np.abs(L).argmax(axis=1)
-    for i, k in zip(*np.nonzero(L), strict=True):
-        color, line, label = _LINES[bool(k != strongest[i]), bool(L[i, k] < 0)]
-        ax.plot(
-            [0, layout.factor_x],
-            [layout.items[i], layout.factors[k]],
-            color=color,
-            linestyle=line,
-            linewidth=WIDEST * abs(L[i, k]),
-            solid_capstyle="butt",
-            dash_capstyle="butt",
-            gid=f"loading {i} {k}",
-            label=label,
-            zorder=1 if k == strongest[i] else 2,
-        )
-
-
-def _draw_items(
-    ax: Axes, names: list[str], L: FloatArray, attached: BoolArray, layout: _Layout
-) -> None:
-    alone = ~(L != 0).any(axis=1)
-    kinds: dict[str, tuple[BoolArray, dict[str, Any]]] = {
-        "item": (~alone & ~attached, {"marker": "s", "color": canvas.INK}),
-        "attached item (in no clique of the factor)": (
-            ~alone & attached,
-            {"marker": "s", "facecolors": "white", "edgecolors": canvas.INK},
-        ),
-        "item of no factor": (alone, {"marker": "x", "color": canvas.GREY}),
-    }
-    for label, (which, style) in kinds.items():
-        if which.any():
-            y = layout.items[which]
-            ax.scatter(np.zeros(len(y)), y, s=22, zorder=3, label=label, **style)
-    for name, y in zip(names, layout.items, strict=True):
-        ax.text(-0.1, y, name, ha="right", va="center", fontsize=canvas.SMALL)
-
-
-def _draw_factors(ax: Axes, names: list[str], layout: _Layout) -> None:
-    shape = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": canvas.INK}
-    for name, y in zip(names, layout.factors, strict=True):
-        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": canvas.NORMAL}
-        ax.text(layout.factor_x, y, name, bbox=shape, zorder=4, **style)
-
-
-def _draw_arcs(ax: Axes, arcs: list[tuple[int, int, float, float]], layout: _Layout) -> None:
-    """Draw arcs, and their numbers as far as there is room, the strongest first."""
-    taken: list[tuple[float, float]] = []
-    turn = np.linspace(-np.pi / 2, np.pi / 2, 60)
-    for j, k, value, reach in sorted(arcs, key=lambda arc: -abs(arc[2])):
-        middle, half = (layout.factors[[j, k]].sum() / 2, np.ptp(layout.factors[[j, k]]) / 2)
-        x, y = layout.arc_x + reach * np.cos(turn), middle + half * np.sin(turn)
-        label = "factor correlation" + (", negative" if value < 0 else "")
-        line = "-" if value > 0 else "--"
-        ax.plot(x, y, color=canvas.GREY, linewidth=0.4 + 1.2 * abs(value), ls=line, label=label)
-        spot = (layout.arc_x + reach, float(middle))
-        if all(abs(spot[0] - a) >= _NUMBER[0] or abs(spot[1] - b) >= _NUMBER[1] for a, b in taken):
-            taken.append(spot)
-            paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
-            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": canvas.SMALL}
-            number = canvas.format_signed(value, 2).replace("0.", ".", 1)  # as psychologists do
-            ax.text(*spot, number, bbox=paper, zorder=5, **style)
-
-
-def _explain(ax: Axes) -> None:
-    """List every sign that was used, once, loadings at one width."""
-    from matplotlib.lines import Line2D
-
-    handles, labels = ax.get_legend_handles_labels()
-    first = dict(zip(reversed(labels), reversed(handles), strict=True))
-    signs: dict[str, Any] = {
-        words: Line2D([], [], color=color, linestyle=line, linewidth=2)
-        for color, line, words in _LINES.values()
-        if words in first
-    }
-    signs |= {words: first[words] for words in reversed(first) if words not in signs}
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "handlelength": 2.8}
-    canvas.legend_below(ax, 2, handles=list(signs.values()), labels=list(signs), **place)

@@ -101,6 +101,17 @@ def save(result: object, path: str | os.PathLike[str], overwrite: bool = False) 
     files.write(file, to_bytes(result))
 
 
+class Saved:
+    """A result that can be written to a file."""
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
+
+        A result saved there before is replaced; any other file only with ``overwrite=True``.
+        """
+        save(self, path, overwrite)
+
+
 def is_saved(file: Path) -> bool:
     """Whether a file is a result that dtstat saved, of any version."""
     try:

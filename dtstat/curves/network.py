@@ -37,7 +37,7 @@ __all__ = ["torch"]  # imported from here by the estimators
 
 LEAST_NOISE = 1e-3  # of an item's variance, which is 1
 WIDTH, DEPTH = 100, 3  # of the hidden layers
-_SPAN, _NODES = 6.0, 193  # of the curves that ``interpolated`` reads
+_SPAN, _NODES = 6.0, 193  # of the curves that ``interpolate`` reads
 Parameters = list[tuple[torch.Tensor, torch.Tensor]]
 
 
@@ -88,7 +88,7 @@ class MaskedNetwork(Layers):
         found = [_direct(parameters, Z, one) for one in self.passes]
         return torch.cat(found, dim=1)[:, self.place]
 
-    def interpolated(self, Z: torch.Tensor) -> torch.Tensor:
+    def interpolate(self, Z: torch.Tensor) -> torch.Tensor:
         """(n, p) outputs, those with one parent by straight lines between 193 nodes on [−6, 6].
 
         They cost 193 rows of a pass instead of n. The error is below .0005 of the second
@@ -105,7 +105,7 @@ class MaskedNetwork(Layers):
         """Return the model as arrays, with noise and Φ."""
         return self._as_model(self.theta.detach().numpy().astype(np.float64), noise, Phi)
 
-    def sampled(self, noise: FloatArray, Phi: FloatArray) -> NetworkModel:
+    def snapshot(self, noise: FloatArray, Phi: FloatArray) -> NetworkModel:
         """Return the model as it is, in single precision: several times as fast to sample from."""
         return self._as_model(self.theta.detach().numpy().copy(), noise, Phi)
 

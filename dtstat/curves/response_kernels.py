@@ -73,9 +73,11 @@ def posterior(
                 add_curve(pieces[e], at[k], share[k], beyond[k], size, eta, slopes[e - start[i]])
             if n_tau[i]:
                 grid = answers_low, answers_per_unit
-                rated(X[:, i], rows, answers[i], grid, eta, first, size, log_density, by_eta)
+                add_rating(X[:, i], rows, answers[i], grid, eta, first, size, log_density, by_eta)
             else:
-                normal(X[:, i], rows, half_log[i], weight[i], eta, first, size, log_density, by_eta)
+                add_normal(
+                    X[:, i], rows, half_log[i], weight[i], eta, first, size, log_density, by_eta
+                )
             for e in range(start[i], start[i + 1]):
                 for r in range(size):
                     slope = slopes[e - start[i], r] * per_unit
@@ -124,7 +126,7 @@ def add_curve(
 
 
 @kernel
-def normal(
+def add_normal(
     x: FloatArray,
     rows: IntArray,
     half_log: float,
@@ -144,7 +146,7 @@ def normal(
 
 
 @kernel
-def rated(
+def add_rating(
     x: FloatArray,
     rows: IntArray,
     answers: FloatArray,

@@ -18,7 +18,7 @@ Statistics 9, 1135–1151.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ import pandas as pd
 from dtstat.core import canvas
 from dtstat.core.arrays import FloatArray
 from dtstat.core.saved import register
-from dtstat.core.tables import Table
+from dtstat.core.tables import Table, with_texts
 from dtstat.curves import ratings
 from dtstat.curves.estimate import CurveModel, NonlinearEstimate, answers_log_likelihood
 from dtstat.curves.likelihood import LogLikelihood, posterior_moments
@@ -50,7 +50,7 @@ _SCORE_DRAWS, _SHAPE_DRAWS = 400, 20_000
 _OTHERS = 200  # draws of the other factors that a curve is averaged over
 _BAND = 1.959963984540054  # 95 %
 _ROW = 1.35  # inches
-_LETTERS = {4: 18, 3: 25}  # columns → letters that a title above a panel has room for
+_LETTERS = {4: 18, 3: 25, 2: 42}  # columns → letters that a title above a panel has room for
 _STYLES = ("-", "--", "-.", ":")  # of the item's first, second, ... factor
 
 
@@ -324,7 +324,12 @@ def _factors(model: CurveModel, n: int) -> FloatArray:
     return drawn
 
 
-def response_table(frame: pd.DataFrame, marks: pd.Series[str], notes: tuple[str, ...]) -> Table:
+def response_table(
+    frame: pd.DataFrame,
+    marks: pd.Series[str],
+    notes: tuple[str, ...],
+    texts: Mapping[str, str],
+) -> Table:
     """One row per item and factor, steep items of a factor first.
 
     Parameters
@@ -335,6 +340,8 @@ def response_table(frame: pd.DataFrame, marks: pd.Series[str], notes: tuple[str,
         By item, what to print behind its name.
     notes
         Lines below the table that explain the marks.
+    texts
+        Questions of the items, as far as known.
     """
     place = {factor: k for k, factor in enumerate(dict.fromkeys(frame["factor"]))}
     order = frame.assign(place=frame["factor"].map(place)).sort_values(
@@ -357,7 +364,8 @@ def response_table(frame: pd.DataFrame, marks: pd.Series[str], notes: tuple[str,
         "R2: share of the item's variance that its curve, or its best straight line, explains; "
         "nonlinear: what of it the line misses.",
     )
-    return Table.from_frame(shown, "Item responses", (*notes, *legend), digits=2)
+    table = Table.from_frame(shown, "Item responses", (*notes, *legend), digits=2)
+    return with_texts(table, order["item"], texts)
 
 
 def correlation_table(correlations: pd.DataFrame, errors: pd.DataFrame) -> Table:
@@ -379,7 +387,10 @@ def _cell(value: float, error: float, j: int, k: int) -> str:
 
 
 def curve_panels(
-    curves: pd.DataFrame, panels: dict[str, list[str]], ax: Axes | None = None
+    curves: pd.DataFrame,
+    panels: dict[str, list[str]],
+    ax: Axes | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> Figure | SubFigure:
     """Draw the mean answer to every item over its factors, with the band where one is known.
 
@@ -389,10 +400,12 @@ def curve_panels(
         item, factor, z, value, lower, upper.
     panels
         Item → its factors, the first with a solid line; one panel each, in this order.
+    texts
+        Questions of items, written above their panels.
     """
     longest = max(len(_title(item, own, canvas.LONGEST_NAME)) for item, own in panels.items())
-    columns = 4 if longest <= _LETTERS[4] else 3
-    figure, axes = canvas.tile_panels(ax, len(panels), columns, _ROW)
+    columns = 2 if texts else 4 if longest <= _LETTERS[4] else 3
+    figure, axes = canvas.tile_panels(ax, len(panels), columns, _ROW + (0.3 if texts else 0.0))
     factors = list(dict.fromkeys(factor for own in panels.values() for factor in own))
     by_edge = dict(list(curves.groupby(["item", "factor"], sort=False)))
     banded = bool(curves["lower"].notna().any())
@@ -401,7 +414,10 @@ def curve_panels(
             color = canvas.CYCLE[factors.index(factor) % len(canvas.CYCLE)]
             _curve(panel, by_edge[item, factor], color, _STYLES[place % len(_STYLES)])
         canvas.strip_frame(panel)
-        panel.set_title(_title(item, own, _LETTERS[columns]), fontsize=canvas.SMALL, loc="left")
+        title = _title(item, own, _LETTERS[columns])
+        if texts and item in texts:
+            title += "\n" + canvas.shorten_text(texts[item], _LETTERS[columns])
+        panel.set_title(title, fontsize=canvas.SMALL, loc="left")
         panel.set_xticks([-2, 0, 2])
         panel.locator_params(axis="y", nbins=3)
     words = "mean answer over the factor in standard deviations"

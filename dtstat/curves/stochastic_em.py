@@ -239,7 +239,7 @@ class _Fit:
         self.answers = tensor(np.nan_to_num(start.X))
         self.noise = np.full(start.X.shape[1], _START_NOISE)
         self.Phi = start.Phi.copy()
-        self.model = self.network.sampled(self.noise, self.Phi)
+        self.model = self.network.snapshot(self.noise, self.Phi)
         self.state = mala.init(self.target, start.Z, 1.0)
         self.acceptance = 0.0
         self.averages = 0
@@ -254,7 +254,7 @@ class _Fit:
         Z = tensor(self.state.z)
         for _ in range(self.schedule.pretraining):
             self._train(Z, self.schedule.first_rate, 0.1)
-        self.model = self.network.sampled(self.noise, self.Phi)
+        self.model = self.network.snapshot(self.noise, self.Phi)
 
     def e_step(self, t: int) -> None:
         """Draw the factors once given all else."""
@@ -284,7 +284,7 @@ class _Fit:
             drawn = self.state.z.T @ self.state.z / len(self.state.z)
             part = schedule.phi_damping
             self.Phi = correlations((1 - part) * self.Phi + part * correlations(drawn))
-        self.model = self.network.sampled(self.noise, self.Phi)
+        self.model = self.network.snapshot(self.noise, self.Phi)
         if t >= (1 - schedule.averaged) * schedule.iterations:
             self.averages += 1
             self.mean_theta += (self.network.theta.detach() - self.mean_theta) / self.averages
@@ -296,7 +296,7 @@ class _Fit:
         if self.schedule.batch is not None and self.schedule.batch < len(Z):
             rows = torch.from_numpy(self.rng.integers(len(Z), size=self.schedule.batch))
             Z, x, seen = Z[rows], x[rows], seen[rows]
-        read = self.network.interpolated if self.schedule.interpolated else self.network
+        read = self.network.interpolate if self.schedule.interpolated else self.network
         squares = ((x - read(Z)) * seen).square().sum(dim=0)
         loss = (squares / tensor(self.noise)).sum() / len(Z)
         if self.schedule.decay:
@@ -312,7 +312,7 @@ class _Fit:
             return self.network.export(self.noise, self.Phi)
         self.network.theta.data.copy_(self.mean_theta)
         self.Phi = correlations(self.mean_Phi)
-        self.model = self.network.sampled(self.noise, self.Phi)
+        self.model = self.network.snapshot(self.noise, self.Phi)
         self.state = mala.init(self.target, self.state.z, self.state.step_size, self._covariance())
         noise = []
         for k in range(_LAST_MOVES):

@@ -78,18 +78,18 @@ def spline_uncertainty(
                 for half in halves
             )
         )
-    least = _RIDGE * J.trace() / len(J)
+    least = _RIDGE * abs(J.trace()) / len(J)
     J[:size, :size] += np.kron(np.diag(smoothing), bspline.penalty())
-    V = _inverse(J, least)
-    return Uncertainty(_curve_errors(model, V, draws[-1], grid), _symmetric(V, size, d))
+    W = _root_of_inverse(J, least)
+    return Uncertainty(_curve_errors(model, W, draws[-1], grid), _symmetric(W[size:], d))
 
 
 def phi_uncertainty(model: JointModel, draws: FloatArray, n_grid: int, E: int) -> Uncertainty:
     """Compute standard errors of Φ, the curves taken as known; those of the curves are NaN."""
     d = draws.shape[2]
     J = _products(*(_phi(model, half) for half in np.array_split(draws, 2)))
-    V = _inverse(J, _RIDGE * J.trace()) if d > 1 else J
-    return Uncertainty(np.full((E, n_grid), np.nan), _symmetric(V, 0, d))
+    W = _root_of_inverse(J, _RIDGE * abs(J.trace())) if d > 1 else J
+    return Uncertainty(np.full((E, n_grid), np.nan), _symmetric(W, d))
 
 
 def _products(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -98,11 +98,14 @@ def _products(a: FloatArray, b: FloatArray) -> FloatArray:
     return (product + product.T) / 2
 
 
-def _inverse(J: FloatArray, least: float) -> FloatArray:
-    """Inverse, with smaller eigenvalues raised to ``least``: few rows may give negative ones."""
+def _root_of_inverse(J: FloatArray, least: float) -> FloatArray:
+    """Return W with J⁻¹ = W Wᵀ, by which a variance cᵀJ⁻¹c is a sum of squares.
+
+    Smaller eigenvalues of J are raised to ``least``: few rows may give negative ones.
+    """
     values, vectors = np.linalg.eigh(J)
-    inverse: FloatArray = (vectors / np.maximum(values, least)) @ vectors.T
-    return inverse
+    root: FloatArray = vectors / np.sqrt(np.maximum(values, least))
+    return root
 
 
 def _curve_scores(model: ResponseModel, X: FloatArray, draws: FloatArray) -> FloatArray:
@@ -159,7 +162,7 @@ def _phi(model: JointModel, draws: FloatArray) -> FloatArray:
 
 
 def _curve_errors(
-    model: ResponseModel, V: FloatArray, Z: FloatArray, grid: FloatArray
+    model: ResponseModel, W: FloatArray, Z: FloatArray, grid: FloatArray
 ) -> FloatArray:
     """(E, G) standard errors of level plus curve, the item's other curves at their means."""
     K, B = bspline.K, bspline.design(grid)
@@ -172,11 +175,11 @@ def _curve_errors(
         place = (e - which.start) * K
         C[:, place : place + K] = B
         part = slice(which.start * K, which.stop * K)
-        errors[e] = np.sqrt(np.einsum("ga,ab,gb->g", C, V[part, part], C))
+        errors[e] = np.linalg.norm(C @ W[part], axis=1)
     return errors
 
 
-def _symmetric(V: FloatArray, start: int, d: int) -> FloatArray:
+def _symmetric(W: FloatArray, d: int) -> FloatArray:
     errors = np.zeros((d, d))
-    errors[np.triu_indices(d, 1)] = np.sqrt(V.diagonal()[start:])
+    errors[np.triu_indices(d, 1)] = np.linalg.norm(W, axis=1)
     return errors + errors.T

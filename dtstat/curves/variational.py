@@ -151,7 +151,7 @@ class _Autoencoder:
     def _log_answers(self, z: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         """Log f(x | z) of the answers there are."""
         log_omega = self.log_noise.clamp(min=math.log(LEAST_NOISE))
-        left = self.answers[rows] - self.decoder.interpolated(z)
+        left = self.answers[rows] - self.decoder.interpolate(z)
         terms = left.square() * torch.exp(-log_omega) + log_omega + _LOG_2PI
         return -0.5 * (terms * self.seen[rows]).sum(dim=1)
 

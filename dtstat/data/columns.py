@@ -29,6 +29,7 @@ MissingCodes = Codes | Mapping[str, Codes] | None
 _LONGEST_NUMBER = 1_000  # characters; more digits than any number has, and long texts take long
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d+")
+_RANGE = re.compile(r"(.*?)(\d{1,9})\s*[-–:]\s*(.*?)(\d{1,9})")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _DATES = (
     datetime.date,
@@ -141,7 +142,7 @@ def _categorical_numbers(column: pd.Series[Any], item: str) -> NumberColumn:
     levels, refused = parse_cells(pd.Series(column.cat.categories, dtype=object))
     # Numbers that do not increase would contradict the order the user declared.
     if refused.any() or np.isnan(levels).any() or (np.diff(levels) <= 0).any():
-        levels = np.arange(len(levels), dtype=np.float64)
+        levels = np.arange(1.0, len(levels) + 1)
     values = np.full(len(codes), np.nan)
     values[codes >= 0] = levels[codes[codes >= 0]]
     return NumberColumn(values, ordered=True)
@@ -185,7 +186,7 @@ def _as_float(number: Any) -> float | None:
         return float(number)
     except OverflowError:
         return math.inf if number > 0 else -math.inf
-    except ValueError:  # a signalling NaN of Decimal
+    except ValueError:  # a signaling NaN of Decimal
         return math.nan
 
 
@@ -216,25 +217,77 @@ class CodeSet:
         return code in (self.texts if isinstance(code, str) else self.numbers)
 
 
-def choose_columns(names: Sequence[str], wanted: str | Iterable[str] | None) -> list[str]:
-    """Resolve names and glob patterns to column names, in the order they were asked for.
+def choose_columns(
+    names: Sequence[str], wanted: str | Iterable[str] | None, argument: str = "columns"
+) -> list[str]:
+    """Resolve names, patterns and ranges to column names, in the order they were asked for.
+
+    A text may hold several, separated by commas; "C1-C5" are the columns C1 to C5 by their numbers,
+    "A1-O5", of other names, all columns from A1 to O5 as they stand in the file.
+    A name that is just so in the file is that column, whatever else it could mean.
 
     Examples
     --------
-    >>> choose_columns(["id", "q1", "q2", "age"], ["age", "q*"])
+    >>> choose_columns(["id", "q1", "q2", "age"], "age, q*")
     ['age', 'q1', 'q2']
+    >>> choose_columns(["C1", "C1_time", "C2", "C3"], "C1-C2")
+    ['C1', 'C2']
     """
     if wanted is None:
         return list(names)
-    patterns = checks.texts("columns", wanted, 'Give names or patterns such as "q*".')
-    chosen = dict.fromkeys(name for pattern in patterns for name in _matches(names, pattern))
+    given = checks.texts(argument, wanted, f'Give names or patterns: {argument}="A*, C1-C5".')
+    pieces = [piece for text in given for piece in _pieces(names, text)]
+    chosen = dict.fromkeys(name for one in pieces for name in _matches(names, one, argument))
     if not chosen:
         raise InputError(
-            "`columns` must name at least one column; got an empty list. "
-            "Leave it out to read all columns.",
-            argument="columns",
+            f"`{argument}` must name at least one column; got an empty list. Leave it out"
+            + (" to read all columns." if argument == "columns" else "."),
+            argument=argument,
         )
     return list(chosen)
+
+
+def _pieces(names: Sequence[str], text: str) -> list[str]:
+    if text in names:
+        return [text]
+    return [piece.strip() for piece in text.split(",") if piece.strip()]
+
+
+def _matches(names: Sequence[str], pattern: str, argument: str) -> list[str]:
+    if pattern in names:
+        return [pattern]
+    matches = [name for name in names if fnmatchcase(name, pattern)]
+    matches = matches or _range(names, pattern) or _stretch(names, pattern)
+    if not matches:
+        raise InputError(
+            f"`{argument}` must match columns of the file; got '{pattern}'. "
+            f"{nearest(pattern, names)}",
+            argument=argument,
+        )
+    return matches
+
+
+def _range(names: Sequence[str], pattern: str) -> list[str]:
+    """Columns from one number to another; none if an end is not in the file."""
+    ends = _RANGE.fullmatch(pattern)
+    if ends is None:
+        return []
+    stem, first, other, last = ends.groups()
+    if other not in (stem, "") or not {stem + first, stem + last} <= set(names):
+        return []
+    numbered = (re.fullmatch(re.escape(stem) + r"(\d{1,9})", name) for name in names)
+    low, high = sorted((int(first), int(last)))
+    return [match[0] for match in numbered if match and low <= int(match[1]) <= high]
+
+
+def _stretch(names: Sequence[str], pattern: str) -> list[str]:
+    """Columns from one to another in the order of the file; none if an end is not in it."""
+    for dash in re.finditer("-", pattern):
+        ends = [pattern[: dash.start()].strip(), pattern[dash.end() :].strip()]
+        if set(ends) <= set(names):
+            low, high = sorted(map(list(names).index, ends))
+            return list(names[low : high + 1])
+    return []
 
 
 def resolve_codes(missing_codes: MissingCodes, names: Sequence[str]) -> dict[str, CodeSet]:
@@ -308,18 +361,6 @@ def _missing_cells(
     texts = {*NA_TEXTS, *codes.texts}
     as_text = [isinstance(cell, str) and cell.strip() in texts for cell in column.tolist()]
     return np.array(as_text, dtype=bool) | np.isin(values, list(codes.numbers))
-
-
-def _matches(names: Sequence[str], pattern: str) -> list[str]:
-    if pattern in names:
-        return [pattern]
-    matches = [name for name in names if fnmatchcase(name, pattern)]
-    if not matches:
-        raise InputError(
-            f"`columns` must match columns of the file; got '{pattern}'. {nearest(pattern, names)}",
-            argument="columns",
-        )
-    return matches
 
 
 def _code_set(codes: Codes) -> CodeSet:

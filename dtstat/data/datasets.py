@@ -26,11 +26,14 @@ class DatasetInfo:
         The original publication.
     rights
         Where the values were read from and why they may be passed on.
+    people
+        File in ``data/people`` that says who the rows are; "" if nothing is known of them.
     """
 
     title: str
     source: str
     rights: str
+    people: str = ""
 
 
 _HOLZINGER = (
@@ -43,10 +46,16 @@ _SIMULATED = "Simulated by dtstat; free of rights."
 
 DATASETS: dict[str, DatasetInfo] = {
     "holzinger_swineford_9": DatasetInfo(
-        "Mental ability of 301 school children, nine tests", _HOLZINGER, f"{_FACTS} lavaan."
+        "Mental ability of 301 school children, nine tests",
+        _HOLZINGER,
+        f"{_FACTS} lavaan.",
+        people="holzinger_swineford",
     ),
     "holzinger_swineford_26": DatasetInfo(
-        "Mental ability of 301 school children, all 26 tests", _HOLZINGER, f"{_FACTS} psychTools."
+        "Mental ability of 301 school children, all 26 tests",
+        _HOLZINGER,
+        f"{_FACTS} psychTools.",
+        people="holzinger_swineford",
     ),
     "political_democracy": DatasetInfo(
         "Industrialization and democracy in 75 developing countries", _BOLLEN, f"{_FACTS} lavaan."
@@ -73,32 +82,88 @@ def data_folder() -> Path:
     return installed if complete else Path(__file__).parents[2] / "data"
 
 
-def load_dataset(name: str) -> pd.DataFrame:
+def item_texts(name: str) -> dict[str, str]:
+    """Return what the items of a data set ask or test, from its codebook."""
+    codebook = pd.read_csv(data_folder() / "codebooks" / f"{name}.csv")
+    return dict(zip(codebook["item"], codebook["text"], strict=True))
+
+
+def load_dataset(name: str, people: bool = False) -> pd.DataFrame:
     """Load a data set that comes with dtstat.
 
     Parameters
     ----------
     name
         One of the names that :func:`datasets` lists.
+    people
+        Whether to add what is known of the people, for comparing groups: school and age of the
+        children in the sets of Holzinger and Swineford.
 
     Returns
     -------
     DataFrame
-        One row per person or country, one column per item; NaN where an answer is missing.
+        One row per person or country, one column per item; NaN where an answer is missing. Texts
+        of the items are in ``attrs["item_texts"]``, and tables and pictures show them; what is
+        known of the people is kept aside (:func:`dtstat.read_survey`).
 
     Raises
     ------
     InputError
-        When there is no data set of that name.
+        When there is no data set of that name, or nothing is known of its people.
 
     Examples
     --------
     >>> load_dataset("holzinger_swineford_9").shape
     (301, 9)
+    >>> load_dataset("holzinger_swineford_9", people=True)["school"].value_counts().to_dict()
+    {'Pasteur': 156, 'Grant-White': 145}
     """
     if not isinstance(name, str) or name not in DATASETS:
         raise checks.unknown("name", "a data set of dtstat", name, DATASETS)
-    return pd.read_csv(data_folder() / f"{name}.csv")
+    items = pd.read_csv(data_folder() / f"{name}.csv")
+    items.attrs["item_texts"] = item_texts(name)
+    if not checks.flag("people", people, "True adds what is known of the people."):
+        return items
+    if not DATASETS[name].people:
+        known = ", ".join(one for one, info in DATASETS.items() if info.people)
+        advice = f"Something is known of those in {known}."
+        raise checks.refusal(
+            "people", f"False: nothing is known of those in '{name}'", True, advice
+        )
+    about = pd.read_csv(data_folder() / "people" / f"{DATASETS[name].people}.csv")
+    both = pd.concat([items, about], axis=1)
+    both.attrs = {**items.attrs, "aside": list(about.columns)}
+    return both
+
+
+def example_file(name: str = "big_five_qualtrics.csv") -> Path:
+    """Return the path of a file as a survey program exports it, to try reading one.
+
+    Parameters
+    ----------
+    name
+        The only one is "big_five_qualtrics.csv": 560 people who answered 25 items of the
+        International Personality Item Pool, as Qualtrics would have exported them.
+
+    Returns
+    -------
+    Path
+        The file, which :func:`dtstat.read_survey` reads.
+
+    Raises
+    ------
+    InputError
+        When there is no file of that name.
+
+    Examples
+    --------
+    >>> example_file().name
+    'big_five_qualtrics.csv'
+    """
+    known = {file.name: file for file in sorted((data_folder() / "exports").iterdir())}
+    if not isinstance(name, str) or name not in known:
+        raise checks.unknown("name", "an example file of dtstat", name, known)
+    return known[name]
 
 
 def datasets() -> pd.DataFrame:

@@ -33,6 +33,7 @@ from pandas.api import types
 from dtstat.core.errors import DataWarning, InputError, MissingExtraError, foreign_warnings, warn
 from dtstat.core.files import allowed_bytes, check_unpacked
 from dtstat.data.checks import check_names, items_phrase
+from dtstat.data.exports import MOST_HEADER_ROWS, read_header, recognize
 
 Code = float | str
 ValueLabels = Mapping[str, Mapping[Code, str]]
@@ -79,7 +80,12 @@ class RawTable:
         Labels of answer codes and question texts, for the formats that have them; None otherwise.
     unclear
         Items with a number that cannot be read safely, and the sentence that says which; such an
-        item is refused if it is wanted.
+        item is refused if it is wanted. Its cells are texts.
+    program, aside
+        Survey program that wrote the file, None if it is not known, and its columns that are no
+        items.
+    notes
+        What was done that may not have been expected, as sentences.
     """
 
     frame: pd.DataFrame
@@ -87,9 +93,12 @@ class RawTable:
     value_labels: ValueLabels | None = None
     item_texts: Mapping[str, str] = field(default_factory=dict)
     unclear: Mapping[str, str] = field(default_factory=dict)
+    program: str | None = None
+    aside: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
 
-def read_delimited(path: Path) -> RawTable:
+def read_delimited(path: Path, header_rows: int | None = None) -> RawTable:
     """Read a text file whose fields are separated by commas, semicolons or tabs.
 
     In files separated by semicolons or tabs a comma inside a number is a decimal comma, as
@@ -109,13 +118,25 @@ def read_delimited(path: Path) -> RawTable:
             f"'{path.name}' has null bytes, which no text has. Export the data again.",
             argument="path",
         )
-    separator, header, first_row = _find_separator(text, path)
-    if len(first_row) == len(header) + 1:
+    separator, first = _find_separator(text, path)
+    if len(first) > 1 and len(first[1]) == len(first[0]) + 1:
         # A separator at the end of each row, or row names without a header, as R writes them.
-        header = [*header, ""] if not first_row[-1].strip() else ["", *header]
-    frame = _parse(text, separator, header)
-    unclear = find_unclear_numbers(text, separator, header, frame)
-    return RawTable(frame, decimal_comma=separator != ",", unclear=unclear)
+        names = [*first[0], ""] if not first[1][-1].strip() else ["", *first[0]]
+        first = [names, *first[1:]]
+    header = read_header(first, header_rows)
+    body = _below_header(text, separator, header.rows)
+    frame = _parse(body, separator, header.names)
+    unclear = find_unclear_numbers(body, separator, header.names, frame)
+    for item in unclear:
+        frame[item] = _texts_of(body, separator, header.names, item)
+    return RawTable(
+        frame,
+        decimal_comma=separator != ",",
+        item_texts=header.texts,
+        unclear=unclear,
+        program=header.program,
+        aside=header.aside,
+    )
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -137,51 +158,78 @@ def _decode(content: bytes) -> str:
         return content.decode("cp1252")
 
 
-def _find_separator(text: str, path: Path) -> tuple[str, list[str], list[str]]:
-    """Find the separator; return it with the fields of the header and of the first row."""
+def _find_separator(text: str, path: Path) -> tuple[str, list[list[str]]]:
+    """Find the separator; return it with the first records, which may all be of the header."""
     sample = text[:_SAMPLE_CHARACTERS]
-    candidates = [(separator, *_first_records(sample, separator)) for separator in SEPARATORS]
+    candidates = [(separator, _first_records(sample, separator)) for separator in SEPARATORS]
 
-    def quality(candidate: tuple[str, list[str], list[str]]) -> tuple[bool, int]:
+    def quality(candidate: tuple[str, list[list[str]]]) -> tuple[bool, int]:
         # Commas inside question texts may outnumber the true separator in the header, but then
         # header and first row do not agree on the number of fields.
-        _, header, row = candidate
-        agree = not row or len(row) in (len(header), len(header) + 1)
+        header, *rows = candidate[1]
+        agree = not rows or len(rows[0]) in (len(header), len(header) + 1)
         return len(header) > 1 and agree, len(header)
 
-    separator, header, first_row = max(candidates, key=quality)
-    if len(header) == 1 and len(header[0].split()) > 1:
+    separator, first = max(candidates, key=quality)
+    if len(first[0]) == 1 and len(first[0][0].split()) > 1:
         raise InputError(
             "columns must be separated by commas, semicolons or tabs; "
-            f"'{path.name}' begins with '{header[0][:60]}'. Save it as csv.",
+            f"'{path.name}' begins with '{first[0][0][:60]}'. Save it as csv.",
             argument="path",
         )
-    return separator, header, first_row
+    return separator, first
 
 
-def _first_records(text: str, separator: str) -> tuple[list[str], list[str]]:
+def _first_records(text: str, separator: str) -> list[list[str]]:
     records = filter(None, csv.reader(io.StringIO(text), delimiter=separator))
-    first = list(itertools.islice(records, 2))
-    return first[0], first[1] if len(first) > 1 else []
+    return list(itertools.islice(records, MOST_HEADER_ROWS))
 
 
-def _parse(text: str, separator: str, header: list[str]) -> pd.DataFrame:
+def _below_header(text: str, separator: str, rows: int) -> str:
+    """Blank the first records, whose fields may have line breaks; lines keep their numbers."""
+    stream = io.StringIO(text, newline="")
+    reader = csv.reader(iter(stream.readline, ""), delimiter=separator)
+    for _ in itertools.islice(filter(None, reader), rows):
+        pass
+    return "\n" * reader.line_num + stream.read()
+
+
+def _parse(body: str, separator: str, names: Sequence[str]) -> pd.DataFrame:
     # Only a matter of speed: columns that pandas leaves as text are parsed again, either way.
-    commas = separator != "," and _ANY_COMMA.search(text[:_SAMPLE_CHARACTERS])
+    commas = separator != "," and _ANY_COMMA.search(body[:_SAMPLE_CHARACTERS])
+    if not body.strip():
+        return named_table(pd.DataFrame(columns=range(len(names)), dtype=object), names)
     # Rows longer than the header would otherwise lose their last fields with a mere warning.
     with foreign_warnings("error", pd.errors.ParserWarning):
         frame = pd.read_csv(
-            io.StringIO(text),
+            io.StringIO(body),
             sep=separator,
             decimal="," if commas else ".",
-            header=0,
-            names=list(range(len(header))),
+            header=None,
+            names=list(range(len(names))),
             index_col=False,
             keep_default_na=False,
             na_values=list(NA_TEXTS),
             low_memory=False,
         )
-    return named_table(frame, header)
+    return named_table(frame, names)
+
+
+def _texts_of(body: str, separator: str, names: Sequence[str], item: str) -> pd.Series[Any]:
+    """Read one column as it is written, such as an identifier with many digits."""
+    place = [name.strip() for name in names].index(item)
+    column = pd.read_csv(
+        io.StringIO(body),
+        sep=separator,
+        header=None,
+        names=list(range(len(names))),
+        usecols=[place],
+        index_col=False,
+        dtype=str,
+        keep_default_na=False,
+        na_values=list(NA_TEXTS),
+    )
+    return column[place]
 
 
 def find_unclear_numbers(
@@ -192,7 +240,6 @@ def find_unclear_numbers(
 
     def cells() -> Cells:
         records = filter(None, csv.reader(io.StringIO(text), delimiter=separator))
-        next(records, None)
         for row, record in enumerate(records, start=1):
             yield from (
                 (row, name, cell.strip()) for name, cell in zip(names, record, strict=False)
@@ -217,8 +264,8 @@ def _find_two_marks(cells: Callable[[], Cells]) -> dict[str, str]:
         if item not in found and _THOUSANDS.fullmatch(cell):
             found[item] = (
                 f"item '{item}' holds '{cell}' in row {row}, in a file whose numbers have commas "
-                "and points: it may be a decimal number or one over a thousand. Write all numbers "
-                "of the file with the same decimal mark and without marks of thousands."
+                "and points: it may be a decimal number or a number above a thousand. Write all "
+                "numbers of the file with the same decimal mark and without thousands separators."
             )
     return found
 
@@ -230,8 +277,8 @@ def _find_merged(cells: Callable[[], Cells], exact: set[str]) -> dict[str, str]:
         if long and int(float(cell)) != int(cell):
             found[item] = (
                 f"item '{item}' holds {cell[:40]} in row {row}, a whole number with more digits "
-                "than numbers are computed with. Leave it out with `columns`, or give it fewer "
-                "digits."
+                "than numbers are computed with. Keep it aside or leave it out, with `aside` or "
+                "`drop`, or give it fewer digits."
             )
     return found
 
@@ -291,7 +338,10 @@ def _labeled_table(
         for item, of_item in meta.variable_value_labels.items()
     }
     texts = {item: text for item, text in meta.column_names_to_labels.items() if text}
-    return RawTable(frame, value_labels=labels, item_texts=texts)
+    known = recognize(list(frame.columns))
+    return RawTable(
+        frame, value_labels=labels, item_texts=texts, program=known.program, aside=known.aside
+    )
 
 
 def warn_of_missing_codes(frame: pd.DataFrame, labels: ValueLabels) -> None:
@@ -309,7 +359,7 @@ def warn_of_missing_codes(frame: pd.DataFrame, labels: ValueLabels) -> None:
             f"{items_phrase(items)}: code {code:g} is labeled '{label}' but not declared missing; "
             f"pass missing_codes=[{code:g}] if it is not an answer.",
             DataWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -1,10 +1,20 @@
-"""The one form in which dtstat keeps survey answers, the way into it, and rows to be scored."""
+"""The one form in which dtstat keeps survey answers, the way into it, and rows to be scored.
+
+Items are of three kinds. The rule, applied to the observed (not missing) values of an item:
+
+1. two distinct values: ``binary``;
+2. an ordered categorical column, or at most ten distinct values that are all whole numbers:
+   ``ordinal``;
+3. anything else: ``continuous``.
+
+A user who knows better passes ``kinds``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -13,33 +23,32 @@ from numpy.typing import NDArray
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.checkpoints import digest
+from dtstat.core.checks import LARGEST_WHOLE
 from dtstat.core.errors import DataWarning, InputError, nearest, warn
 from dtstat.core.parallel import one_thread
+from dtstat.core.tables import Printed
 from dtstat.data.checks import (
+    MAX_ORDINAL_LEVELS,
     check_finite,
     check_names,
     check_not_moments,
     check_shape,
     check_variation,
-    items_phrase,
-)
-from dtstat.data.columns import check_whole, column_numbers
-from dtstat.data.frames import as_frame, has_names
-from dtstat.data.kinds import (
-    ItemKind,
-    Kinds,
-    Levels,
-    check_kind_fits,
-    detect_kinds,
-    observed_levels,
-    resolve_kinds,
-)
-from dtstat.data.screening import (
     find_combinations,
+    items_phrase,
     suspected_codes,
     warn_of_codes,
     warn_of_combinations,
 )
+from dtstat.data.columns import check_whole, column_numbers
+from dtstat.data.levels import count_levels
+from dtstat.data.readers import as_frame, has_names, items_only
+from dtstat.data.texts import texts_of
+
+ItemKind = Literal["binary", "ordinal", "continuous"]
+Kinds = ItemKind | Mapping[str, ItemKind] | None
+Levels = tuple[float, ...]
+KNOWN_KINDS: dict[str, ItemKind] = {kind: kind for kind in get_args(ItemKind)}
 
 # Fewer rows than this count up by chance often enough to make the warning a nuisance.
 MIN_ROWS_OF_COUNTER = 10
@@ -47,7 +56,7 @@ R_MISSING_INTEGER = -(2**31)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ItemData:
+class ItemData(Printed):
     """Answers of n people to p items; nothing in it can be changed.
 
     Build it with :func:`as_items`, which checks what this class takes for granted.
@@ -59,15 +68,18 @@ class ItemData:
     names : tuple of str, length p
         Item names, unique.
     kinds : tuple of {"binary", "ordinal", "continuous"}, length p
-        Kind of each item; see :mod:`dtstat.data.kinds` for the rule.
+        Kind of each item; the module has the rule.
     levels : tuple, length p
         Sorted distinct answers of each binary or ordinal item, None for a continuous one.
+    texts : dict
+        Questions of the items, by name, as far as they are known.
     """
 
     values: FloatArray
     names: tuple[str, ...]
     kinds: tuple[ItemKind, ...]
     levels: tuple[Levels | None, ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64, order="C", copy=True)
@@ -111,6 +123,7 @@ class ItemData:
             tuple(wanted),
             tuple(self.kinds[k] for k in places),
             tuple(self.levels[k] for k in places),
+            {name: self.texts[name] for name in wanted if name in self.texts},
         )
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> ItemData:
@@ -118,7 +131,7 @@ class ItemData:
 
         As with :meth:`complete_rows`, call :func:`check_usable` before computing with the result.
         """
-        return _with_levels(self.values[rows], self.names, self.kinds)
+        return _with_levels(self.values[rows], self.names, self.kinds, self.texts)
 
     def complete_rows(self) -> ItemData:
         """Keep the rows without any missing answer (listwise deletion).
@@ -153,7 +166,8 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
         hands its tables over by the Arrow or the DataFrame protocol, as polars does. Array
         columns are named x1, x2, ...; a path is read with :func:`dtstat.read_survey`; an
         ItemData is not checked again. Text columns are accepted when every answer is a number,
-        ordered categoricals become level codes.
+        ordered categoricals become level codes. Columns that ``data.attrs["aside"]`` names are
+        left out.
     kinds : {"binary", "ordinal", "continuous"} or dict, optional
         Kind of all items, or of the items named in a dict. Items not named are detected: two
         distinct values are binary; an ordered categorical, or at most ten distinct values that
@@ -175,9 +189,9 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     -----
     DataWarning
         When a column merely counts the rows; when an answer looks like a code for a missing one,
-        such as -9, 99, or 9 on a scale of 1 to 5 (:mod:`dtstat.data.screening` has the rule); when
+        such as -9, 99, or 9 on a scale of 1 to 5 (:mod:`dtstat.data.checks` has the rule); when
         an item is the sum, the mean or another exact linear combination of others
-        (:mod:`dtstat.data.screening`).
+        (:mod:`dtstat.data.checks`).
 
     Notes
     -----
@@ -192,7 +206,7 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     """
     if isinstance(data, ItemData):
         return _with_kinds(data, kinds)
-    frame = as_frame(data)
+    frame = items_only(as_frame(data))
     names = tuple(str(name) for name in frame.columns)
     check_names(names)
     check_shape(*frame.shape)
@@ -201,7 +215,8 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     check_finite(values, names)
     check_variation(values, names)
     check_not_moments(values)
-    items = _with_kinds(_with_levels(values, names, detect_kinds(values, ordered)), kinds)
+    found = _with_levels(values, names, detect_kinds(values, ordered), texts_of(frame, names))
+    items = _with_kinds(found, kinds)
     _warn_of_counters(items)
     if screened:
         labels = frame.attrs.get("value_labels")
@@ -278,18 +293,25 @@ def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArr
 
 
 def with_scores(data: Any, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
+    """Return the data with one column of scores for each factor, named ``<factor>_score``."""
     frame = data.to_frame() if isinstance(data, ItemData) else as_frame(data)
-    return frame.assign(**{f".fs_{name}": scores[name].to_numpy() for name in scores})
+    added = {f"{name}_score": scores[name].to_numpy() for name in scores}
+    taken = next((name for name in added if name in frame.columns), None)
+    if taken is not None:
+        raise InputError(f"The data already have a column '{taken}'. Rename or drop it.", "data")
+    return frame.assign(**added)
 
 
 def _numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> tuple[FloatArray, Sequence[bool]]:
     """Values of a table, and which columns said that theirs are ordered levels."""
-    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in frame.dtypes):
-        for name, kind, (_, column) in zip(names, frame.dtypes, frame.items(), strict=True):
-            if kind.kind in "iu" and kind.itemsize == 8:
+    kinds = list(frame.dtypes)
+    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds):
+        values = frame.to_numpy(dtype=np.float64)
+        long = [kind.kind in "iu" and kind.itemsize == 8 for kind in kinds]
+        if any(long) and (np.abs(values[:, long]) >= LARGEST_WHOLE).any():
+            for name, (_, column) in zip(names, frame.items(), strict=True):
                 check_whole(column, name)
-        return frame.to_numpy(dtype=np.float64), [False] * len(names)
+        return values, [False] * len(names)
     columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
     values = np.column_stack([column.values for column in columns])
     return values, [column.ordered for column in columns]
@@ -311,20 +333,23 @@ def _without_r_missing(values: FloatArray, names: tuple[str, ...]) -> FloatArray
 
 
 def _with_levels(
-    values: FloatArray, names: tuple[str, ...], kinds: tuple[ItemKind, ...]
+    values: FloatArray,
+    names: tuple[str, ...],
+    kinds: tuple[ItemKind, ...],
+    texts: Mapping[str, str],
 ) -> ItemData:
     levels = tuple(
         None if kind == "continuous" else observed_levels(values[:, k])
         for k, kind in enumerate(kinds)
     )
-    return ItemData(values, names, kinds, levels)
+    return ItemData(values, names, kinds, levels, texts)
 
 
 def _with_kinds(items: ItemData, kinds: Kinds) -> ItemData:
     if kinds is None:
         return items
     changed = _with_levels(
-        items.values, items.names, resolve_kinds(kinds, items.kinds, items.names)
+        items.values, items.names, resolve_kinds(kinds, items.kinds, items.names), items.texts
     )
     for name, kind, levels in zip(changed.names, changed.kinds, changed.levels, strict=True):
         check_kind_fits(name, kind, levels or ())
@@ -352,3 +377,80 @@ def _answers(frame: pd.DataFrame, places: Iterable[int], names: tuple[str, ...])
     values = np.column_stack(columns)
     check_finite(values, names)
     return values
+
+
+def observed_levels(values: NDArray[np.float64]) -> Levels:
+    """Return the distinct values of one item, sorted, without missing ones."""
+    return tuple(count_levels(values)[0].tolist())
+
+
+def detect_kind(levels: Levels, ordered: bool = False) -> ItemKind:
+    """Apply the rule of this module to the distinct values of one item.
+
+    Examples
+    --------
+    >>> detect_kind((0.0, 1.0)), detect_kind((1.0, 2.0, 3.0)), detect_kind((0.5, 1.0, 2.0))
+    ('binary', 'ordinal', 'continuous')
+    """
+    if len(levels) == 2:
+        return "binary"
+    few_whole = len(levels) <= MAX_ORDINAL_LEVELS and all(v.is_integer() for v in levels)
+    return "ordinal" if ordered or few_whole else "continuous"
+
+
+def detect_kinds(values: NDArray[np.float64], ordered: Sequence[bool]) -> tuple[ItemKind, ...]:
+    """Apply the rule to all columns; each must have an answer.
+
+    Only columns that may turn out binary or ordinal are searched for their distinct values.
+    """
+    missing = np.isnan(values)
+    with np.errstate(invalid="ignore"):  # set differently by the host when embedded in R
+        whole = ((np.floor(values) == values) | missing).all(axis=0)
+    ends = (values == np.nanmin(values, axis=0)) | (values == np.nanmax(values, axis=0))
+    possible = whole | (ends | missing).all(axis=0) | np.asarray(ordered)
+    return tuple(
+        detect_kind(observed_levels(values[:, k]), ordered[k]) if possible[k] else "continuous"
+        for k in range(values.shape[1])
+    )
+
+
+def resolve_kinds(
+    kinds: Kinds, detected: Sequence[ItemKind], names: Sequence[str]
+) -> tuple[ItemKind, ...]:
+    """Combine what the user said about the items with what was detected."""
+    if kinds is None:
+        return tuple(detected)
+    if isinstance(kinds, str):
+        return tuple(_known_kind(kinds) for _ in names)
+    if not isinstance(kinds, Mapping):
+        raise InputError(
+            "`kinds` must be one kind or a dict from item name to kind; "
+            f"got {type(kinds).__name__}. For example kinds={{'{names[0]}': 'ordinal'}}.",
+            argument="kinds",
+        )
+    # Column names that are numbers have become text, so the keys must too.
+    given = {str(name): _known_kind(kind) for name, kind in kinds.items()}
+    for name in given:
+        if name not in names:
+            raise InputError(
+                f"`kinds` must name items of the data; got '{name}'. {nearest(name, names)}",
+                argument="kinds",
+            )
+    return tuple(given.get(name, kind) for name, kind in zip(names, detected, strict=True))
+
+
+def check_kind_fits(name: str, kind: ItemKind, levels: Levels) -> None:
+    """Refuse to call an item binary when it has more than two distinct values."""
+    if kind == "binary" and len(levels) > 2:
+        raise InputError(
+            f"a binary item must have two distinct values; got {len(levels)} in item '{name}'. "
+            "Call it 'ordinal' or 'continuous' in `kinds`.",
+            argument="kinds",
+        )
+
+
+def _known_kind(kind: str) -> ItemKind:
+    if not isinstance(kind, str) or kind not in KNOWN_KINDS:
+        wanted = "'binary', 'ordinal' or 'continuous'"
+        raise checks.unknown("kinds", wanted, kind, KNOWN_KINDS)
+    return KNOWN_KINDS[kind]

@@ -1,275 +1,459 @@
-"""Surveys from files: the format by the ending, then columns chosen and missing codes blanked."""
+"""Tables, from wherever they come, as data frames.
+
+A file is read by its ending; then columns are chosen, missing codes blanked and texts put in order.
+Tables of other libraries (polars, pyarrow, duckdb and so on) are taken through the protocols that
+they offer for this, ``__arrow_c_stream__`` or ``__dataframe__``; the libraries themselves are not
+imported.
+
+Columns that are not items, such as age or a time stamp, stay in the table, and
+``frame.attrs["aside"]`` lists their names. Whatever takes all columns for items leaves these out;
+what is asked for a column by name finds it. The list may be set by hand.
+"""
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
-import zipfile
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import NamedTuple
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types
 
-from dtstat.core import checks
-from dtstat.core.errors import DTError, InputError, foreign_warnings, nearest, shown
-from dtstat.core.files import check_unpacked
-from dtstat.data.checks import check_names
+from dtstat.core.errors import DataWarning, DTError, InputError, foreign_warnings, warn
+from dtstat.data.checks import items_phrase, quote_names, suspected_codes, warn_of_codes
 from dtstat.data.columns import CodeSet, MissingCodes, choose_columns, clean_column, resolve_codes
-from dtstat.data.formats import (
-    RawTable,
-    ValueLabels,
-    named_table,
-    read_delimited,
-    read_spss,
-    read_stata,
-    require,
-    warn_of_missing_codes,
-)
-from dtstat.data.screening import suspected_codes, warn_of_codes
+from dtstat.data.files import Sheet, read_raw
+from dtstat.data.formats import RawTable, ValueLabels, require, warn_of_missing_codes
+from dtstat.data.scales import UserLevels, no_order, numbers_of_texts, order_texts
+from dtstat.data.texts import Labels, given_texts
+
+_ARROW = "__arrow_c_stream__"
+_INTERCHANGE = "__dataframe__"
+_MARKED_NUMBER = re.compile(r"[+-]?\d[\d.,'’\s]*")
+
+ColumnChoice = str | Iterable[str] | None
 
 
 def read_survey(
     path: str | os.PathLike[str],
     missing_codes: MissingCodes = None,
-    columns: str | Iterable[str] | None = None,
+    columns: ColumnChoice = None,
+    *,
+    drop: ColumnChoice = None,
+    id: ColumnChoice = None,
+    aside: ColumnChoice = None,
+    levels: UserLevels = None,
+    labels: Labels = None,
+    sheet: Sheet = None,
+    header_rows: int | None = None,
 ) -> pd.DataFrame:
     r"""Read the answers of a survey from a file.
 
-    Use it when the file has missing codes such as 99, decimal commas, or SPSS or Stata labels;
-    otherwise a path can be passed wherever dtstat takes data.
+    Use it when the file has missing codes such as 99, columns that are not items, or answers in an
+    order of their own; otherwise a path can be passed wherever dtstat takes data.
 
     Parameters
     ----------
     path
         File ending in .csv, .tsv, .txt (these also with .gz), .parquet, .xlsx, .sav, .zsav or
         .dta. Text files may be separated by commas, semicolons or tabs, the latter two with
-        decimal commas, in utf-8 or cp1252. The first row holds the item names; a first column
-        without a name holds row names and is left out. Empty cells and NA, N/A, NaN, nan, null
-        and "." are missing. Of an .xlsx file the first sheet is read.
+        decimal commas, in utf-8, utf-16 or cp1252. The first row holds the item names; a first
+        column without a name holds row names and is left out. Empty cells and NA, N/A, NaN, nan,
+        null and "." are missing. Exports of Qualtrics, Google Forms, Microsoft Forms, LimeSurvey
+        and REDCap are known (:mod:`dtstat.data.exports`).
     missing_codes
         Answers that mean "missing", for all items or as a dict from item to codes. Numbers are
         compared as numbers, text as text: ``[99, "refused"]``. Codes declared missing in an
         SPSS or Stata file need not be repeated.
     columns
-        Names or patterns such as "q*" of the columns to keep, in this order.
+        The items, in this order: names, patterns and ranges, as in ``"A*, C1-C5"``, or a list of
+        such. By default all columns that are not kept aside.
+    drop
+        Columns to leave out, written in the same way.
+    id
+        Column or columns that say whose answers they are: they become the index of the table, and
+        of scores.
+    aside
+        Columns to keep that are not items, such as ``"age, gender"``.
+    levels
+        Answers that are texts, from low to high, for all items that have no others, or as a dict
+        from items (written as in ``columns``) to answers. The usual scales in English need not be
+        given (:mod:`dtstat.data.scales`).
+    labels
+        Texts of the items: a dict from item to text, or a codebook, as a data frame or a file, with
+        a column item (or name, variable) and a column text (or label, question).
+    sheet
+        Of an .xlsx file, the sheet to read: its name, or its number from 1. The first by default.
+    header_rows
+        Number of rows above the answers: names, then questions, then others. Found by default.
 
     Returns
     -------
     DataFrame
-        Columns whose answers are all numbers are numeric, with NaN for missing; columns of text
-        stay text. For SPSS and Stata files ``attrs["value_labels"]`` maps item to code to label,
-        and ``attrs["item_texts"]`` maps item to question.
+        Columns whose answers are all numbers are numeric, with NaN for missing; texts with a known
+        order are ordered categoricals. ``attrs["aside"]`` lists the columns that are not items and
+        stand behind these: those of ``aside``, those that a survey program adds, and, if
+        ``columns`` is not given, texts without an order. All of dtstat leaves them out unless it is
+        asked for one by its name. ``attrs["item_texts"]`` maps item to question,
+        ``attrs["value_labels"]`` item to code to label; either is there if the file has it.
 
     Raises
     ------
     InputError
-        When the file cannot be read, holds no rows, a column mixes numbers with text, or a number
-        can be read in two ways: 1.234 in a file with decimal commas.
+        When the file cannot be read, holds no rows, a column mixes numbers with text, texts of
+        ``columns`` have no known order, or a number can be read in two ways: 1.234 in a file with
+        decimal commas.
     MissingExtraError
         When the format needs a package that is not installed.
 
     Warns
     -----
     DataWarning
-        When a labeled code looks like a missing answer and is not declared as one, or when an
-        answer without a label looks like a code for a missing one: -9, 99, or 9 on a scale of 1 to
-        5 (:mod:`dtstat.data.screening` has the rule).
+        To say what was recognized: the survey program, columns kept aside, texts put in order. When
+        a labeled code looks like a missing answer and is not declared as one, or when an answer
+        without a label looks like a code for a missing one: -9, 99, or 9 on a scale of 1 to 5
+        (:mod:`dtstat.data.checks` has the rule). When an id occurs twice.
 
     Examples
     --------
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "survey.csv"
-    >>> _ = file.write_text("q1;q2\n1;2,5\n99;3,5\n")
-    >>> read_survey(file, missing_codes=[99])
-        q1   q2
-    0  1.0  2.5
-    1  NaN  3.5
+    >>> _ = file.write_text("who;q1;q2;age\na;1;2,5;31\nb;99;3,5;44\n")
+    >>> frame = read_survey(file, missing_codes=[99], id="who", aside="age")
+    >>> frame.reset_index()
+      who   q1   q2  age
+    0   a  1.0  2.5   31
+    1   b  NaN  3.5   44
+    >>> frame.attrs["aside"]
+    ['age']
     """
-    frame = read_answers(path, missing_codes, columns)
-    numbers = frame.select_dtypes("number").dropna(axis=1, how="all")
+    choice = _Choice(columns, drop, id, aside)
+    frame = read_answers(path, missing_codes, choice, levels, labels, sheet, header_rows)
+    numbers = items_only(frame).select_dtypes("number").dropna(axis=1, how="all")
     if numbers.size:
         values, names = numbers.to_numpy(dtype=np.float64, na_value=np.nan), list(numbers.columns)
-        labels = frame.attrs.get("value_labels")
-        warn_of_codes(suspected_codes(values, names, labels))
+        known = frame.attrs.get("value_labels")
+        warn_of_codes(suspected_codes(values, names, known))
     return frame
+
+
+class _Choice(NamedTuple):
+    """Which columns are what, as the user says it."""
+
+    columns: ColumnChoice = None
+    drop: ColumnChoice = None
+    id: ColumnChoice = None
+    aside: ColumnChoice = None
+
+    def resolve(self, names: list[str], known_aside: frozenset[str]) -> _Columns:
+        """Apply what was said to the columns of a file."""
+        dropped, index, kept = (
+            [] if wanted is None else choose_columns(names, wanted, argument)
+            for argument, wanted in (("drop", self.drop), ("id", self.id), ("aside", self.aside))
+        )
+        gone = {*dropped, *index, *kept}
+        if self.columns is None:
+            kept += [name for name in names if name in known_aside and name not in gone]
+        chosen = choose_columns(names, self.columns)
+        items = [name for name in chosen if name not in {*gone, *kept}]
+        if not items:
+            raise InputError(
+                "`columns` must leave at least one item; got none beside what is dropped, kept "
+                "aside or an id.",
+                "columns",
+            )
+        return _Columns(items, [name for name in kept if name not in {*dropped, *index}], index)
+
+
+_ALL = _Choice()
+
+
+class _Columns(NamedTuple):
+    items: list[str]
+    aside: list[str]
+    ids: list[str]
 
 
 def read_answers(
     path: str | os.PathLike[str],
     missing_codes: MissingCodes = None,
-    columns: str | Iterable[str] | None = None,
+    choice: _Choice = _ALL,
+    levels: UserLevels = None,
+    labels: Labels = None,
+    sheet: Sheet = None,
+    header_rows: int | None = None,
 ) -> pd.DataFrame:
     """Read a survey, as :func:`read_survey`, without looking for codes that have no label."""
-    file = _check_path(path)
-    raw = _read_raw(file)
-    if not raw.frame.size:
-        raise _no_rows(file, raw.frame.shape[1])
+    raw = read_raw(path, sheet, header_rows)
     names = list(raw.frame.columns)
     codes = resolve_codes(missing_codes, names)
-    chosen = choose_columns(names, columns)
-    for item in chosen:
+    columns = choice.resolve(names, raw.aside)
+    answers, value_labels, notes = _read_items(raw, columns.items, codes, levels)
+    unordered = [item for item in columns.items if item not in answers]
+    if unordered and choice.columns is not None:
+        raise no_order(unordered[0], raw.frame[unordered[0]])
+    kept = {name: _as_it_is(raw, name, codes) for name in [*columns.aside, *unordered]}
+    frame = pd.DataFrame(answers | kept)
+    if value_labels or raw.value_labels is not None:
+        _keep_labels(frame, value_labels, codes)
+    texts = {**raw.item_texts, **given_texts(labels, names)}
+    known = {name: texts[name] for name in frame if name in texts}
+    if known or raw.value_labels is not None:
+        frame.attrs["item_texts"] = known
+    if kept:
+        frame.attrs["aside"] = list(kept)
+    notes = [*raw.notes, *_program_note(raw, list(kept), unordered), *notes]
+    if notes:
+        warn(" ".join(notes), DataWarning, stacklevel=3)
+    return _with_index(frame, raw.frame, columns.ids)
+
+
+def _read_items(
+    raw: RawTable, items: list[str], codes: Mapping[str, CodeSet], levels: UserLevels
+) -> tuple[dict[str, pd.Series[Any]], dict[str, Mapping[Any, str]], list[str]]:
+    """Columns of items, those without a known order left out; labels of codes; what was done."""
+    columns: dict[str, pd.Series[Any]] = {}
+    labels = dict(raw.value_labels or {})
+    texts: dict[str, pd.Series[Any]] = {}
+    for item in items:
         if item in raw.unclear:
             raise InputError(raw.unclear[item], argument="path")
-    frame = pd.DataFrame(
-        {
-            item: clean_column(raw.frame[item], item, codes.get(item, CodeSet()), raw.decimal_comma)
-            for item in chosen
-        }
+        column, own = raw.frame[item], codes.get(item, CodeSet())
+        numbered = _numbered(column, own, raw.program == "LimeSurvey")
+        if numbered is not None:
+            column, labels[item] = numbered
+        columns[item] = clean_column(column, item, own, raw.decimal_comma)
+        if _is_text(columns[item]) or types.is_datetime64_any_dtype(columns[item]):
+            texts[item] = columns[item]
+            _check_marks(item, columns[item])
+    ordered = order_texts(texts, levels)
+    columns = {
+        item: ordered.columns.get(item, column)
+        for item, column in columns.items()
+        if item not in ordered.unordered
+    }
+    notes = [
+        f"Texts of {items_phrase(of_items)} were put in order: {' < '.join(order)}."
+        for order, of_items in ordered.orders.items()
+    ]
+    return columns, labels, notes
+
+
+def _numbered(
+    column: pd.Series[Any], codes: CodeSet, coded: bool
+) -> tuple[pd.Series[float], dict[float | str, str]] | None:
+    """Read texts that begin with their number, without those that mean "missing"."""
+    if not _is_text(column):
+        return None
+    missing = column.map(lambda cell: isinstance(cell, str) and cell.strip() in codes)
+    return numbers_of_texts(column.mask(missing.astype(bool)), coded)
+
+
+def _is_text(column: pd.Series[Any]) -> bool:
+    kind = column.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        return False
+    return types.is_object_dtype(kind) or types.is_string_dtype(kind)
+
+
+def _has_texts(column: pd.Series[Any]) -> bool:
+    return any(isinstance(cell, str) for cell in column.unique())
+
+
+def _check_marks(item: str, column: pd.Series[Any]) -> None:
+    """Refuse texts that are numbers with marks of thousands, or with a comma that may be one."""
+    for cell in column.unique():
+        if isinstance(cell, str) and _MARKED_NUMBER.fullmatch(cell.strip()):
+            row = int(np.argmax((column == cell).fillna(False).to_numpy(bool))) + 1
+            raise InputError(
+                f"item '{item}' holds '{cell}' in row {row}, whose marks may separate thousands or "
+                "decimals. Write numbers with a decimal point and without thousands separators.",
+                "path",
+            )
+
+
+def _as_it_is(raw: RawTable, name: str, codes: Mapping[str, CodeSet]) -> pd.Series[Any]:
+    """Return a column that is no item: cleaned if it can be, as in the file otherwise."""
+    if name in raw.unclear:
+        return raw.frame[name]
+    try:
+        return clean_column(raw.frame[name], name, codes.get(name, CodeSet()), raw.decimal_comma)
+    except InputError:
+        return raw.frame[name]
+
+
+def _program_note(raw: RawTable, aside: list[str], unordered: list[str]) -> list[str]:
+    notes = []
+    if raw.program is not None:
+        notes.append(f"Read as an export of {raw.program}.")
+    own = [name for name in aside if name in raw.aside]
+    if own:
+        notes.append(f"Its columns that are not items are kept aside: {quote_names(own)}.")
+    dates = [name for name in unordered if not _has_texts(raw.frame[name])]
+    texts = [name for name in unordered if name not in dates]
+    if texts:
+        notes.append(
+            f"Texts of {items_phrase(texts)} have no known order and are kept aside; `levels` "
+            "gives them one."
+        )
+    if dates:
+        notes.append(f"Dates or times are kept aside: {quote_names(dates)}.")
+    return notes
+
+
+def _with_index(frame: pd.DataFrame, raw: pd.DataFrame, index: list[str]) -> pd.DataFrame:
+    if not index:
+        return frame
+    ids = raw[index]
+    for name in index:
+        if ids[name].isna().any():
+            row = int(np.argmax(ids[name].isna().to_numpy())) + 1
+            raise InputError(
+                f"`id` must be known of every row; got nothing in column '{name}', row {row}. Fill "
+                "it in, or choose another column.",
+                "id",
+            )
+    repeated = ids[ids.duplicated()]
+    if len(repeated):
+        first = ", ".join(str(cell) for cell in repeated.iloc[0])
+        warn(
+            f"{len(repeated)} rows have an id that an earlier row has, such as {first}; if these "
+            "are the same people, keep one row of each.",
+            DataWarning,
+            stacklevel=4,
+        )
+    keys = [ids[name] for name in index]
+    frame.index = (
+        pd.Index(keys[0], name=index[0])
+        if len(keys) == 1
+        else pd.MultiIndex.from_arrays(keys, names=index)
     )
-    if raw.value_labels is not None:
-        labels = _keep_labels(raw.value_labels, chosen, codes)
-        warn_of_missing_codes(frame, labels)
-        frame.attrs["value_labels"] = labels
-        frame.attrs["item_texts"] = {k: raw.item_texts[k] for k in chosen if k in raw.item_texts}
     return frame
 
 
-class _Format(NamedTuple):
-    """How to read the files of one ending."""
-
-    name: str
-    read: Callable[[Path], RawTable]
-
-
-def _read_excel(path: Path) -> RawTable:
-    require("openpyxl", "Reading .xlsx files")
-    with zipfile.ZipFile(path) as archive:
-        check_unpacked(path.stat().st_size, sum(member.file_size for member in archive.infolist()))
-    # openpyxl warns of styles and drop-down lists it does not keep; answers are unaffected.
-    with foreign_warnings("ignore"):
-        # Without a header pandas does not rename columns that occur twice.
-        sheet = pd.read_excel(path, header=None, dtype=object, engine="openpyxl")
-    if sheet.empty:
-        raise _no_rows(path, 0)
-    body = sheet.iloc[1:].reset_index(drop=True)
-    return RawTable(named_table(body, sheet.iloc[0].tolist()))
-
-
-def _read_parquet(path: Path) -> RawTable:
-    require("pyarrow", "Reading .parquet files")
-    about = importlib.import_module("pyarrow.parquet").read_metadata(path)
-    # Equal answers take next to no room in the file, and eight bytes each in memory.
-    checks.size("path", path.name, (about.num_rows, about.num_columns))
-    frame = pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
-    frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
-    check_names(list(frame.columns))
-    return RawTable(frame)
-
-
-_DELIMITED = _Format("delimited text", read_delimited)
-_SPSS = _Format("an SPSS file", read_spss)
-FORMATS: dict[str, _Format] = {
-    ".csv": _DELIMITED,
-    ".tsv": _DELIMITED,
-    ".txt": _DELIMITED,
-    ".csv.gz": _DELIMITED,
-    ".tsv.gz": _DELIMITED,
-    ".txt.gz": _DELIMITED,
-    ".parquet": _Format("a Parquet file", _read_parquet),
-    ".xlsx": _Format("an Excel workbook", _read_excel),
-    ".sav": _SPSS,
-    ".zsav": _SPSS,
-    ".dta": _Format("a Stata file", read_stata),
-}
-
-
-def _read_raw(path: Path) -> RawTable:
-    form = FORMATS[_ending(path)]
-    try:
-        return form.read(path)
-    except (DTError, ImportError, MemoryError):
-        raise
-    except Exception as error:  # each library has its own errors for a damaged file
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(
-            f"'{path.name}' cannot be read as {form.name}; got the error: {reason}. "
-            "Check that the file is whole and that its ending is right.",
-            argument="path",
-        ) from error
-
-
-def _ending(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])
-
-
-def _check_path(path: str | os.PathLike[str]) -> Path:
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(
-            f"`path` must be the path of a file; got {type(path).__name__}. "
-            "Answers that are in memory need no reading.",
-            argument="path",
-        )
-    file = Path(path)
-    _check_name(file)
-    if file.is_dir():
-        raise InputError(
-            f"`path` must be a file; got the folder '{file}'. Name a file in it.", argument="path"
-        )
-    if not file.exists():
-        raise _not_found(file)
-    if not file.is_file():
-        raise InputError(
-            f"`path` must be a file; got '{file}', a device or a pipe, which may never end. Save "
-            "what comes out of it first.",
-            argument="path",
-        )
-    if _ending(file) not in FORMATS:
-        raise InputError(
-            f"`path` must end in one of {', '.join(FORMATS)}; got '{file.name}'. "
-            "Save the data in one of these formats.",
-            argument="path",
-        )
-    if file.stat().st_size == 0:
-        raise InputError(
-            f"'{file.name}' is empty; got 0 bytes. Export the data again.", argument="path"
-        )
-    return file
-
-
-def _check_name(file: Path) -> None:
-    """Refuse a name that the system cannot even look up."""
-    try:
-        file.stat()
-    except FileNotFoundError:
-        return  # refused later, with a suggestion
-    except (OSError, ValueError) as error:  # too long, a null byte, no permission, no text
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(
-            f"`path` must be a file that exists; got {shown(str(file))}: {why}. Check name and "
-            "folder.",
-            argument="path",
-        ) from None
-
-
-def _not_found(file: Path) -> InputError:
-    if not file.parent.is_dir():
-        advice = "There is no such folder either."
-    else:
-        neighbors = [p.name for p in file.parent.iterdir() if _ending(p) in FORMATS]
-        advice = nearest(file.name, neighbors) if neighbors else "Check name and folder."
-    return InputError(f"`path` must be a file that exists; got '{file}'. {advice}", argument="path")
-
-
-def _no_rows(path: Path, n_columns: int) -> InputError:
-    return InputError(
-        f"'{path.name}' holds no answers; got 0 rows below a header of {n_columns} columns. "
-        "Check the export.",
-        argument="path",
-    )
-
-
-def _keep_labels(
-    labels: ValueLabels, chosen: list[str], codes: dict[str, CodeSet]
-) -> dict[str, dict[float | str, str]]:
-    return {
+def _keep_labels(frame: pd.DataFrame, labels: ValueLabels, codes: Mapping[str, CodeSet]) -> None:
+    """Keep labels of codes that are answers, and warn of those that look like missing ones."""
+    kept = {
         item: {
             code: label
             for code, label in labels[item].items()
             if code not in codes.get(item, CodeSet())
         }
-        for item in chosen
+        for item in map(str, frame)
         if item in labels
     }
+    warn_of_missing_codes(frame, kept)
+    frame.attrs["value_labels"] = kept
+
+
+def items_only(frame: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the columns that are kept aside."""
+    aside = {str(name) for name in _aside(frame)}
+    if aside.isdisjoint(map(str, frame.columns)):
+        return frame
+    return frame.loc[:, [str(name) not in aside for name in frame.columns]]
+
+
+def take_columns(frame: pd.DataFrame, places: Iterable[int]) -> pd.DataFrame:
+    """Take columns that were asked for by name: none of them is aside any more."""
+    taken = frame.take(list(places), axis=1)
+    taken.attrs = {key: value for key, value in frame.attrs.items() if key != "aside"}
+    return taken
+
+
+def _aside(frame: pd.DataFrame) -> list[Any]:
+    names = frame.attrs.get("aside", ())
+    return list(names) if isinstance(names, list | tuple | set | frozenset) else [names]
+
+
+def as_frame(data: Any) -> pd.DataFrame:
+    """Return a table as a DataFrame; columns of an array are named x1, x2, ...
+
+    Data that are no table, or a table that its own library cannot hand over, are refused.
+    """
+    if isinstance(data, pd.DataFrame):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return read_answers(data)  # codes are looked for when all columns are numbers
+    if isinstance(data, np.ndarray):
+        return _array_frame(data)
+    if isinstance(data, list | tuple):
+        return _array_frame(_object_array(data))
+    if not isinstance(data, pd.Series | type) and (
+        hasattr(data, _ARROW) or hasattr(data, _INTERCHANGE)
+    ):
+        return _foreign_frame(data)
+    raise InputError(
+        "`data` must be a DataFrame, a 2-d array or a path to a file; "
+        f"got {type(data).__name__}.{_advice(data)}",
+        argument="data",
+    )
+
+
+def has_names(data: Any) -> bool:
+    """Whether the columns of a table have names of their own."""
+    return not isinstance(data, np.ndarray | list | tuple)
+
+
+def _advice(data: Any) -> str:
+    if isinstance(data, pd.Series):
+        return " Pass a DataFrame with several items."
+    if isinstance(data, Mapping):
+        return " pandas.DataFrame(data) makes one of a dict of columns."
+    if hasattr(data, "item_names"):
+        return " A result does not keep the answers: give the data that were fitted."
+    return " Call its collect() first." if hasattr(data, "collect") else ""
+
+
+def _object_array(rows: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
+    # Objects, so that numpy neither turns numbers beside text into text nor None into an error.
+    try:
+        return np.asarray(rows, dtype=object)
+    except ValueError:  # rows that are arrays of different lengths
+        raise _uneven() from None
+
+
+def _array_frame(array: NDArray[Any]) -> pd.DataFrame:
+    if array.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in array):
+        raise _uneven()
+    if array.ndim != 2:
+        raise InputError(
+            f"an array of answers must have 2 dimensions; got {array.ndim}. "
+            "Put people in rows and items in columns.",
+            argument="data",
+        )
+    return pd.DataFrame(array, columns=[f"x{k + 1}" for k in range(array.shape[1])])
+
+
+def _uneven() -> InputError:
+    return InputError(
+        "the rows of `data` must be equally long; got rows of different lengths. "
+        "Use NaN for missing answers.",
+        argument="data",
+    )
+
+
+def _foreign_frame(data: Any) -> pd.DataFrame:
+    """Take the table of another library; arrow if it can be, for it knows more kinds of columns."""
+    kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
+    by_arrow = hasattr(data, _ARROW) and importlib.util.find_spec("pyarrow") is not None
+    try:
+        if by_arrow or not hasattr(data, _INTERCHANGE):
+            arrow = require("pyarrow", f"Taking a {kind}")
+            frame: pd.DataFrame = arrow.table(data).to_pandas()
+            return frame
+        # pandas means to drop this protocol one day; until then it is all that some offer.
+        with foreign_warnings("ignore"):
+            return pd.api.interchange.from_dataframe(data)
+    except (DTError, MemoryError):
+        raise
+    except Exception as error:  # each library has its own errors
+        raise InputError(
+            f"`data` must be a table; its {kind} cannot be taken over: {type(error).__name__}: "
+            f"{error}. Give data.to_pandas(), or an array.",
+            argument="data",
+        ) from error

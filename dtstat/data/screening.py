@@ -1,335 +1,293 @@
-"""What is probably no answer: codes of missing answers, and items that others determine.
-
-Codes of missing answers, such as −9 or 99, may have been left among the answers. Nothing is
-blanked: a code is named, and the user says what it is. The rule, for the distinct values of an item
-without those that have a label in the file:
-
-1. *Below zero.* −7, −8, −9 and codes such as −77, −99 or −999, if no answer is below zero
-   otherwise; −1, if the other answers are whole numbers from 1 on, three or more of them, and no
-   item has −2 to −6, as scales from −3 to 3 without a 0 have.
-2. *Far above.* 77, 88, 97, 98, 99 and their like with more digits, if they exceed all other answers
-   by at least half the range of those.
-3. *Nine after a gap.* 9, and with it 7 and 8, above whole numbers without a gap, such as 1 to 5, if
-   chance does not explain the gap. Numbers of answers along a scale rise and fall once, and
-   log-concave, so that a category between two others is expected at least as often as their
-   geometric interpolation n_a^(1−t) n_b^t: the gap is a matter of chance if fewer than
-   ``LEAST_EXPECTED`` answers are expected in it. Nor is 9 a code if most other rating items have
-   answers in the gap: then the scale is longer than this item shows.
-
-Items with other answers than 0 to 10 (counts, ages, sliders, measurements) must hold a code twice
-or more. An item needs two distinct answers besides.
-
-Items that others determine are sums, means, and other exact linear combinations. A total among its
-own items adds nothing to the analysis and makes the correlations singular, which shows as an
-item explained without error. Candidates are found by a pivoted Cholesky factor of the correlations;
-what an item is of the others is then checked on the answers themselves, so that a mean that was
-rounded to two decimals counts, and items that merely correlate highly do not. Copies of a single
-item are not named here: they show as a pair with correlation one.
-"""
+"""What should be looked at before anything is computed: findings about items and people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import lapack, solve_triangular
+import pandas as pd
 
-from dtstat.core.errors import DataWarning, shorten_middle, warn
-from dtstat.data.checks import LONGEST_NAME, MAX_LISTED, quote_names
-from dtstat.data.kinds import MAX_ORDINAL_LEVELS
+from dtstat.core import checks
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.errors import InputError, nearest
+from dtstat.data import careless
+from dtstat.data.checks import find_combinations, items_phrase, suspected_codes
 
-_DIGITS = (1, 11, 111, 1111, 11111)
-BELOW = frozenset(
-    [-k * d for k in (7, 8, 9) for d in _DIGITS] + [-97, -98, -997, -998, -9997, -9998]
-)
-ABOVE = frozenset([k * d for k in (7, 8, 9) for d in _DIGITS[1:]] + [97, 98, 997, 998, 9997, 9998])
-NINES = frozenset({7.0, 8.0, 9.0})
-# Answers expected in a gap that chance does not leave empty: e^-12 is 1 in 160,000.
-LEAST_EXPECTED = 12
-LONGEST_SCALE = 11  # points of a rating scale, 0 to 10
-_REPEATED = 2
-_SMALL_NEGATIVES = np.arange(-6.0, -1.0)
+Limits = Sequence[float] | Mapping[str, Sequence[float]] | None
+Finding = tuple[str, str, str]  # what, where, what to do
+Labels = Mapping[str, Mapping[Any, str]]
 
-MOST_ITEMS = 400  # of more items none is looked for: the cost is O(np² + p³)
-SPARE_ROWS = 20  # rows needed beyond the number of items, lest chance combine them
-MOST_NAMED = 3
-_NEARLY = 2e-3  # unexplained share of variance up to which a rounded mean is looked for
-_EXACT = 1e-7  # largest error of an exact combination, in standard deviations
-_SNAP = 0.1  # weights this close to 0, 1 or −1 are taken for these
-_MOST_DECIMALS = 6
-
-Values = NDArray[np.float64]
-Codes = Iterator[tuple[float, int]]  # with the number of times each occurs
-
-
-class Suspect(NamedTuple):
-    """A code of one item, and how often it occurs."""
-
-    item: str
-    code: float
-    times: int
-
-
-class _Answers(NamedTuple):
-    """Distinct values of an item, sorted, and how often each occurs."""
-
-    values: Values
-    counts: NDArray[np.int64]
-
-    def split(self, codes: NDArray[np.bool_]) -> tuple[_Answers, _Answers]:
-        """Values that may be codes, and the others."""
-        return (
-            _Answers(self.values[codes], self.counts[codes]),
-            _Answers(self.values[~codes], self.counts[~codes]),
-        )
+_RARE = 0.01  # share of answers beyond the common scale up to which they are named
+_FEWEST_ROWS = 10
+_FEWEST_SCALES = 3
+# Indices of people: what they show, and what to do.
+_INDICES = {
+    "longest_string": (
+        "equal answers in a row",
+        "look at these rows; straight-lining is not a real answer",
+    ),
+    "variability": (
+        "hardly any variability",
+        "look at these rows; they hardly vary from item to item",
+    ),
+    "distance": (
+        "unusual combinations (Mahalanobis distance)",
+        "look at these rows; their answers do not go together as others' do",
+    ),
+    "even_odd": (
+        "inconsistent halves of scales (even-odd)",
+        "look at these rows; halves of the same scales disagree",
+    ),
+    "repeat": (
+        "all answers as in an earlier row",
+        "check whether somebody was entered twice; keep one row per person",
+    ),
+}
 
 
-def suspected_codes(
-    values: Values,
-    names: Sequence[str],
-    labels: Mapping[str, Mapping[object, str]] | None = None,
-) -> list[Suspect]:
-    """Apply the rule of this module to (n, p) answers, NaN where missing.
+@dataclass(frozen=True, eq=False)
+class ScreenedData:
+    """Answers with what is needed to judge them.
 
-    Every column must have an answer. A code with a label is judged by that, not here. Cost: O(np),
-    and a sort for items whose largest or smallest answer may be a code.
+    Attributes
+    ----------
+    values
+        (n, p), NaN where missing; items may have no answer or always the same.
+    names, kinds
+        Of the items.
+    low, high
+        (p,) lowest and highest answers, NaN without any.
+    count
+        (p,) numbers of answers.
     """
-    lowest, highest = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-    minus_one = not np.isin(lowest, _SMALL_NEGATIVES).any()
-    found = []
-    ratings = None
-    for k, name in enumerate(names):
-        low, high = float(lowest[k]), float(highest[k])
-        if not (low in BELOW or low == -1 or high in ABOVE or high == max(NINES)):
-            continue
-        labeled = list((labels or {}).get(name, ()))
-        answers = _distinct(values[:, k], [x for x in labeled if not isinstance(x, str)])
-        codes = [*_below(answers, minus_one), *_above(answers)]
-        if not codes and high == max(NINES):
-            ratings = _ratings(values) if ratings is None else ratings
-            codes = list(_nines(answers, ratings, k))
-        found += [Suspect(name, code, count) for code, count in codes]
-    return found
+
+    values: FloatArray
+    names: list[str]
+    kinds: list[str]
+    low: FloatArray
+    high: FloatArray
+    count: IntArray
+
+    @classmethod
+    def of(cls, values: FloatArray, names: list[str], kinds: Sequence[str]) -> ScreenedData:
+        """Find ends and numbers of the answers."""
+        low = np.fmin.reduce(values, axis=0)
+        high = np.fmax.reduce(values, axis=0)
+        return cls(values, names, list(kinds), low, high, (~np.isnan(values)).sum(axis=0))
+
+    @property
+    def varying(self) -> IntArray:
+        """Places of the items that vary."""
+        return np.flatnonzero(self.low < self.high)
+
+    def ratings(self) -> list[int]:
+        """Places of the ratings that vary."""
+        return [k for k in self.varying.tolist() if self.kinds[k] != "continuous"]
+
+    def common_ends(self) -> tuple[tuple[float, float], list[int]]:
+        """Lowest and highest answer that most ratings have, and the places of these."""
+        ratings = self.ratings()
+        ends = [(float(self.low[k]), float(self.high[k])) for k in ratings]
+        usual = max(dict.fromkeys(ends), key=ends.count, default=(np.nan, np.nan))
+        return usual, [k for k, end in zip(ratings, ends, strict=True) if end == usual]
 
 
-def warn_of_codes(suspects: Sequence[Suspect], stacklevel: int = 2) -> None:
-    """Warn of codes, all items of a code in one sentence."""
-    holders: dict[float, list[Suspect]] = {}
-    for one in suspects:
-        holders.setdefault(one.code, []).append(one)
-    for code, of_code in holders.items():
-        warn(
-            f"{code:g} looks like a code for a missing answer, apart from all other answers: "
-            f"{_list_suspects(of_code)}. If it is one, read the file with "
-            f"missing_codes=[{code:g}], or replace it by NaN.",
-            DataWarning,
-            stacklevel=stacklevel + 1,
-        )
-
-
-def _list_suspects(suspects: Sequence[Suspect]) -> str:
-    texts = [
-        f"{one.times} time{'s' * (one.times > 1)} in '{shorten_middle(one.item, LONGEST_NAME)}'"
-        for one in suspects[:MAX_LISTED]
+def screen_items(answers: ScreenedData, limits: Limits, labels: Labels) -> list[Finding]:
+    """Find items without answers or variation, answers out of range, copies and sums."""
+    return [
+        *_useless_items(answers),
+        *_out_of_range(answers, limits, labels),
+        *_copied_items(answers),
     ]
-    rest = len(suspects) - MAX_LISTED
-    more = f" and in {rest} more item{'s' * (rest > 1)}" if rest > 0 else ""
-    return ", ".join(texts) + more
 
 
-def _distinct(column: Values, labeled: Sequence[object]) -> _Answers:
-    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-    kept = ~np.isin(values, np.array(labeled, dtype=np.float64))
-    return _Answers(values[kept], counts[kept])
+def _useless_items(answers: ScreenedData) -> list[Finding]:
+    empty = [name for name, n in zip(answers.names, answers.count, strict=True) if not n]
+    constant = [answers.names[k] for k in np.flatnonzero(answers.low == answers.high)]
+    named = (("no answers", empty), ("always the same answer", constant))
+    return [(what, items_phrase(items), "leave out") for what, items in named if items]
 
 
-def _below(answers: _Answers, minus_one: bool) -> Codes:
-    """Rule 1; ``minus_one`` says whether −1 may be a code."""
-    codes, others = answers.split(answers.values < 0)
-    if len(others.values) < 2 or not len(codes.values):
-        return
-    from_one = len(others.values) >= 3 and others.values[0] >= 1 and (others.values % 1 == 0).all()
-    usual = BELOW | {-1.0} if minus_one and from_one else BELOW
-    if usual.issuperset(codes.values.tolist()):
-        yield from _frequent(codes, others)
-
-
-def _above(answers: _Answers) -> Codes:
-    """Rule 2."""
-    codes, others = answers.split(np.isin(answers.values, list(ABOVE)))
-    if len(others.values) < 2 or not len(codes.values):
-        return
-    positive = others.values[others.values >= 0]  # those of rule 1 are no answers either
-    if len(positive) < 2:
-        return
-    low, high = positive[0], positive[-1]
-    if codes.values[0] - high >= max((high - low) / 2, 2):
-        yield from _frequent(codes, others)
-
-
-def _frequent(codes: _Answers, others: _Answers) -> Codes:
-    few = np.isin(others.values, np.arange(LONGEST_SCALE)).all()
-    for code, count in zip(codes.values.tolist(), codes.counts.tolist(), strict=True):
-        if few or count >= _REPEATED:
-            yield code, count
-
-
-def _nines(answers: _Answers, ratings: NDArray[np.bool_], item: int) -> Codes:
-    """Rule 3; ``ratings`` says which of 0 to 10 each rating item has."""
-    values = answers.values
-    gaps = np.flatnonzero(np.diff(values) != 1)
-    if not len(gaps) or gaps[0] == 0 or len(values) > MAX_ORDINAL_LEVELS or values[0] < 0:
-        return
-    last = int(gaps[0])  # place of the last answer before the gap
-    codes, _ = answers.split(np.arange(len(values)) > last)
-    if not NINES.issuperset(codes.values.tolist()):
-        return
-    a, b = int(values[last]), int(codes.values[0])
-    t = np.arange(1, b - a) / (b - a)
-    expected = float(answers.counts[last]) ** (1 - t) * float(codes.counts[0]) ** t
-    others = np.delete(ratings, item, axis=1)
-    others = others[:, others.any(axis=0)]
-    longer = others[a + 1 : b].any(axis=0)
-    if expected.sum() >= LEAST_EXPECTED and longer.sum() * 2 <= others.shape[1]:
-        yield from zip(codes.values.tolist(), codes.counts.tolist(), strict=True)
-
-
-def _ratings(values: Values) -> NDArray[np.bool_]:
-    """(11, p) which of the answers 0 to 10 an item has; none if it has others than these."""
-    points = np.arange(LONGEST_SCALE)
-    # Codes are no answers of the scale, so an item may have those of rules 1 and 2 besides.
-    besides = np.array([*BELOW, *ABOVE, -1.0])
-    used = np.stack([(values == point).any(axis=0) for point in points])
-    known = np.isin(values, np.concatenate([points, besides])) | np.isnan(values)
-    return used & known.all(axis=0)
-
-
-class Combination(NamedTuple):
-    """An item that others determine, as a sentence without its full stop, and the advice."""
-
-    says: str
-    advice: str
-
-
-def find_combinations(values: Values, names: Sequence[str]) -> list[Combination]:
-    """Find items that are sums, means or other linear combinations of two or more others.
-
-    Rows with gaps are left out. Cost: O(np² + p³) for at most 20 p + 2000 of the rows; nothing is
-    looked for in more than ``MOST_ITEMS`` items, or in hardly more rows than items.
-    """
-    n, p = values.shape
-    if not 3 <= p <= MOST_ITEMS:
-        return []
-    sample = _complete(values[:: max(1, n // (20 * p + 2000))])
-    if len(sample) < p + SPARE_ROWS:
-        return []
-    with np.errstate(over="ignore"):  # squares of numbers beyond 1e154
-        center, sd = sample.mean(axis=0), sample.std(axis=0)
-    if not (np.isfinite(sd) & (sd > 1e-12 * np.abs(center)) & (sd > 0)).all():
-        return []  # other checks name such items
-    vectors = _null_vectors((sample - center) / sd)
-    X = _complete(values) if vectors else sample
-    found = [_describe(X, sd, weights, names) for weights in vectors]
-    return [one for one in found if one is not None]
-
-
-def warn_of_combinations(found: Sequence[Combination], stacklevel: int = 2) -> None:
-    """Warn of items that others determine."""
-    if found:
-        text = "; ".join(f"{one.says}: {one.advice}" for one in found[:MOST_NAMED])
-        rest = len(found) - MOST_NAMED
-        more = f"; and {rest} more such item{'s' * (rest > 1)}" if rest > 0 else ""
-        warn(f"{text}{more}.", DataWarning, stacklevel=stacklevel + 1)
-
-
-def _complete(values: Values) -> Values:
-    return values[~np.isnan(values).any(axis=1)]
-
-
-def _null_vectors(Z: Values) -> list[Values]:
-    """Find weights, in standard deviations, by which items nearly add up to nothing."""
-    n, p = Z.shape
-    factor, pivots, rank, _ = lapack.dpstrf(Z.T @ Z / n, tol=_NEARLY)
-    pivots = pivots - 1  # counted from 1 by LAPACK
-    basis = solve_triangular(factor[:rank, :rank], factor[:rank, rank:])
-    vectors = np.zeros((p - rank, p))
-    vectors[:, pivots[:rank]] = basis.T
-    vectors[np.arange(p - rank), pivots[rank:]] = -1.0
-    return list(vectors)
-
-
-def _describe(X: Values, sd: Values, weights: Values, names: Sequence[str]) -> Combination | None:
-    """Say which item is what of which others; None if that is not so on all rows."""
-    raw = weights / sd
-    for average in (False, True):
-        for lead in np.flatnonzero(np.abs(weights) > 1e-6):
-            signs = _signs(-raw / raw[lead], int(lead), average)
-            if signs is not None and _adds_up(X, int(lead), signs, average):
-                return _words(X, int(lead), signs, average, names)
-    return _describe_exact(X, sd, weights, names)
-
-
-def _signs(ratios: Values, lead: int, average: bool) -> Values | None:
-    """(p,) weights 0, 1 or −1 of the others in a sum or mean; None if theirs are none of these."""
-    others = np.delete(ratios, lead)
-    if average:
-        size = np.abs(others)
-        count = int((size > size.max() / 2).sum())
-        others = others * count
-    snapped = np.rint(others)
-    plain = (np.abs(others - snapped) < _SNAP).all() and (np.abs(snapped) <= 1).all()
-    # With one minus among them another item is the sum: b = total − a.
-    wanted = (snapped >= 0).all() or (snapped <= 0).all() or average
-    if not plain or not wanted or np.abs(snapped).sum() < 2:
-        return None
-    return np.insert(snapped, lead, 0.0)
-
-
-def _adds_up(X: Values, lead: int, signs: Values, average: bool) -> bool:
-    """Whether an item is the sum or mean of others plus a constant, up to its own rounding."""
-    total = X @ signs / (np.abs(signs).sum() if average else 1.0)
-    left = X[:, lead] - total
-    unit = _rounding_unit(X[:, lead]) if average else 0.0
-    return bool(np.ptp(left) <= unit * (1 + 1e-6) + _EXACT * X[:, lead].std())
-
-
-def _rounding_unit(column: Values) -> float:
-    """10^−d if all answers have at most d decimals; 0 if they have more than six."""
-    for decimals in range(_MOST_DECIMALS + 1):
-        scaled = column * 10.0**decimals
-        if (np.abs(scaled - np.rint(scaled)) < 1e-6).all():
-            return 10.0**-decimals
-    return 0.0
-
-
-def _words(X: Values, lead: int, signs: Values, average: bool, names: Sequence[str]) -> Combination:
-    plus = [names[k] for k in np.flatnonzero(signs > 0).tolist()]
-    minus = [names[k] for k in np.flatnonzero(signs < 0).tolist()]
-    if not plus and not average:
-        together = float(np.median(X[:, lead] - X @ signs))
-        parts = [names[k] for k in sorted([lead, *np.flatnonzero(signs).tolist()])]
-        return Combination(
-            f"items {quote_names(parts)} add up to {together:g}", "leave one of them out"
+def _out_of_range(answers: ScreenedData, limits: Limits, labels: Labels) -> list[Finding]:
+    answered = np.flatnonzero(answers.count)
+    names = [answers.names[k] for k in answered]
+    found: dict[str, dict[float, int]] = {}
+    for one in suspected_codes(answers.values[:, answered], names, labels) if names else ():
+        found.setdefault(one.item, {})[one.code] = one.times
+    ranges, certain = _ranges(answers, limits, labels)
+    for k, (low, high) in ranges.items():
+        x = answers.values[:, k]
+        outside, counts = np.unique(x[(x < low) | (x > high)], return_counts=True)
+        if certain or counts.sum() <= max(1, _RARE * answers.count[k]):
+            pairs = zip(outside.tolist(), counts.tolist(), strict=True)
+            found.setdefault(answers.names[k], {}).update(pairs)
+    return [
+        (
+            "answers out of range",
+            f"item '{name}': " + ", ".join(f"{code:g} ({n} times)" for code, n in codes.items()),
+            "correct, or read with missing_codes=[" + ", ".join(f"{c:g}" for c in codes) + "]",
         )
-    what = "mean" if average else "sum"
-    of = quote_names(plus) + (f" and, reversed, {quote_names(minus)}" if plus and minus else "")
-    if not plus:
-        of = f"{quote_names(minus)}, reversed"
-    return Combination(f"item '{names[lead]}' is the {what} of {of}", "leave it out")
+        for name, codes in found.items()
+        if codes
+    ]
 
 
-def _describe_exact(
-    X: Values, sd: Values, weights: Values, names: Sequence[str]
-) -> Combination | None:
-    """Name an exact combination that is neither sum nor mean: its last item is called computed."""
-    used = np.flatnonzero(np.abs(weights) > 1e-6)
-    left = X[:, used] @ (weights[used] / sd[used])
-    if len(used) < 3 or np.ptp(left) > 2 * _EXACT:
-        return None
-    *others, last = used.tolist()
-    parts = quote_names([names[k] for k in others])
-    return Combination(
-        f"item '{names[last]}' is an exact linear combination of {parts}", "leave one of them out"
-    )
+def _ranges(
+    answers: ScreenedData, limits: Limits, labels: Labels
+) -> tuple[dict[int, tuple[float, float]], bool]:
+    """Lowest and highest possible answer by place, and whether somebody said so."""
+    names = answers.names
+    if limits is not None:
+        given = limits if isinstance(limits, Mapping) else dict.fromkeys(names, limits)
+        for name in given:
+            if name not in names:
+                raise InputError(
+                    f"`limits` must name items of the data; got '{name}'. "
+                    f"{nearest(str(name), names)}",
+                    "limits",
+                )
+        return {names.index(name): _pair(pair) for name, pair in given.items()}, True
+    labeled = {
+        k: [float(code) for code in labels.get(name, ()) if not isinstance(code, str)]
+        for k, name in enumerate(names)
+    }
+    known = {k: (min(codes), max(codes)) for k, codes in labeled.items() if len(codes) > 1}
+    if known:
+        return known, True
+    usual, sharing = answers.common_ends()
+    if len(sharing) < 3 or 2 * len(sharing) < len(names):
+        return {}, False
+    return dict.fromkeys(answers.ratings(), usual), False
+
+
+def _pair(limits: Any) -> tuple[float, float]:
+    advice = "Give the lowest and the highest possible answer: (1, 5)."
+    try:
+        low, high = (float(end) for end in limits)
+    except (TypeError, ValueError, OverflowError):
+        raise checks.refusal("limits", "two numbers", limits, advice) from None
+    if not low < high:
+        raise checks.refusal("limits", "a lower and a higher number", limits, advice)
+    return low, high
+
+
+def _copied_items(answers: ScreenedData) -> list[Finding]:
+    """Find items whose answers are those of another to the last one, and sums."""
+    findings = []
+    first: dict[bytes, int] = {}
+    for k in answers.varying.tolist():
+        original = first.setdefault((answers.values[:, k] + 0.0).tobytes(), k)
+        if original != k:
+            where = f"item '{answers.names[k]}' is a copy of '{answers.names[original]}'"
+            findings.append(("copy", where, "leave one of them out"))
+    kept = list(first.values())
+    combined = find_combinations(answers.values[:, kept], [answers.names[k] for k in kept])
+    return findings + [("computed from others", one.says, one.advice) for one in combined]
+
+
+def screen_people(
+    answers: ScreenedData, scales: Sequence[careless.Scale], level: float, seed: int
+) -> tuple[pd.DataFrame, list[Finding], list[str]]:
+    """Compute the indices of every row, with flags; findings; and what could not be computed."""
+    values, varying = answers.values, answers.varying
+    people = pd.DataFrame({"missing": np.isnan(values).sum(axis=1)})
+    columns = ("longest_string", "variability", "distance", "distance_p", "even_odd")
+    people = people.assign(**dict.fromkeys(columns, np.nan), flags="")
+    if len(varying) < 2 or len(values) < _FEWEST_ROWS:
+        note = f"Fewer than {_FEWEST_ROWS} rows or two items: people are not screened."
+        return people, _people_findings(people, values.shape[1]), [note]
+    drawn = careless.draw_honest(values[:, varying], np.random.default_rng(seed))
+    honest = np.full((len(drawn), values.shape[1]), np.nan)
+    honest[:, varying] = drawn
+    # Of each index: that of the people, that of honest ones, and whether a low one is suspicious.
+    found: dict[str, tuple[FloatArray, FloatArray, bool]] = {}
+    _, rated = answers.common_ends()
+    if len(rated) > 2:
+        X, H = values[:, rated], honest[:, rated]
+        found["longest_string"] = careless.longest_string(X), careless.longest_string(H), False
+        found["variability"] = careless.variability(X), careless.variability(H), True
+    if scales:
+        ends = answers.low + answers.high
+        own, others = (careless.even_odd(table, scales, ends) for table in (values, honest))
+        found["even_odd"] = own, others, True
+    for name, (index, _, _) in found.items():
+        people[name] = index
+    X = values[:, varying]
+    moments = careless.covariance(X)
+    notes = []
+    if moments is None:
+        why = "there are too few rows, or items that others determine"
+        notes.append(f"No Mahalanobis distance: {why}.")
+    else:
+        distance = careless.mahalanobis(X, *moments)
+        p = careless.distance_p(distance, X)
+        people["distance"], people["distance_p"] = distance, p
+        of_honest = careless.distance_p(careless.mahalanobis(drawn, *moments), drawn)
+        found["distance"] = p, of_honest, True
+    flagged = {
+        name: careless.chance(index, of_honest, low) <= level
+        for name, (index, of_honest, low) in found.items()
+    }
+    if _share_of_twins(drawn, len(X)) <= level:
+        flagged["repeat"] = careless.repeats(X)
+    people["flags"] = [
+        ", ".join(name for name in _INDICES if name in flagged and flagged[name][row])
+        for row in range(len(people))
+    ]
+    return people, _people_findings(people, values.shape[1]), notes
+
+
+def _share_of_twins(honest: FloatArray, n: int) -> float:
+    """Share of rows that repeat an earlier one by chance, among n honest people."""
+    parts = [honest[start : start + n] for start in range(0, max(len(honest) - n, 0) + 1, n)]
+    return float(np.mean([careless.repeats(part).mean() for part in parts]))
+
+
+def _people_findings(people: pd.DataFrame, n_items: int) -> list[Finding]:
+    silent = int((people["missing"] == n_items).sum())
+    findings = [("no answers at all", _rows(silent), "leave out")] if silent else []
+    flags = [text.split(", ") for text in people["flags"]]
+    for name, (what, advice) in _INDICES.items():
+        count = sum(name in of_row for of_row in flags)
+        if count:
+            findings.append((what, _rows(count), advice))
+    return findings
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s' * (count > 1)}"
+
+
+def read_scales(keys: Any, answers: ScreenedData) -> list[careless.Scale]:
+    """Places and signs of the items of each scale, those that never vary left out."""
+    if keys is None:
+        return []
+    keys = getattr(keys, "structure", keys)
+    keys = keys.to_keys() if hasattr(keys, "to_keys") else keys
+    advice = 'Give a dict from scale to items: {"A": ["-A1", "A2", "A3"], ...}.'
+    if not isinstance(keys, Mapping):
+        raise checks.refusal("keys", "a dict, a structure or a fit", keys, advice)
+    scales: list[careless.Scale] = []
+    varying = set(answers.varying.tolist())
+    for members in keys.values():
+        written = checks.texts("keys", members, advice)
+        places = [_place(name, answers.names) for name in written]
+        signs = [1.0 if name in answers.names else -1.0 for name in written]
+        kept = [j for j, k in enumerate(places) if k in varying]
+        if len(kept) > 1:
+            scales.append(([places[j] for j in kept], [signs[j] for j in kept]))
+    if len(scales) < _FEWEST_SCALES:
+        wanted = f"at least {_FEWEST_SCALES} scales of two items or more"
+        raise checks.refusal("keys", wanted, keys, advice)
+    return scales
+
+
+def _place(written: str, names: list[str]) -> int:
+    name = written if written in names else written.removeprefix("-")
+    if name not in names:
+        raise InputError(
+            f"`keys` must have items of the data; got '{written}'. {nearest(name, names)}", "keys"
+        )
+    return names.index(name)

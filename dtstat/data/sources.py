@@ -15,6 +15,7 @@ from dtstat.core.errors import InputError
 from dtstat.data.checks import check_names, check_shape
 from dtstat.data.formats import require
 from dtstat.data.items import ItemData, as_items
+from dtstat.data.readers import items_only
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,9 @@ def columns_of(data: Any) -> Columns:
     if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "fiub":
         return _from_array(data)
     if isinstance(data, pd.DataFrame):
-        names = tuple(str(name) for name in data.columns)
-        return _make_columns(names, len(data), lambda a, b: data.iloc[:, a:b])
+        frame = items_only(data)
+        names = tuple(str(name) for name in frame.columns)
+        return _make_columns(names, len(frame), lambda a, b: frame.iloc[:, a:b])
     return _from_items(as_items(data))
 
 
@@ -122,7 +124,7 @@ def _from_parquet(file: Path) -> Columns:
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(
             f"'{file.name}' cannot be read as a Parquet file; got the error: {error}. Check that "
-            "the file is whole.",
+            "the file is complete.",
             "data",
         ) from None
     names = tuple(opened.schema_arrow.names)

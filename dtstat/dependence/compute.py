@@ -13,11 +13,16 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import DataWarning, DTError, InputError, silenced, warn
 from dtstat.core.parallel import Jobs, Progress
 from dtstat.data.items import ItemData, check_usable
-from dtstat.dependence.kendall import suits_tables, tau_b_by_pairs
+from dtstat.dependence.kendall import tau_b_by_pairs
 from dtstat.dependence.matrix import DependenceMatrix, check_pairs, symmetric_matrix
-from dtstat.dependence.measures import RANKS, Measure, find_measure
+from dtstat.dependence.measures import Measure, find_measure
 from dtstat.dependence.pearson import rescale_extremes
-from dtstat.dependence.spearman import Codes, dense_codes, spearman_from_tables
+from dtstat.dependence.spearman import (
+    Codes,
+    dense_codes,
+    spearman_from_tables,
+    suits_tables,
+)
 
 Missing = Literal["pairwise", "listwise", "error"]
 PairFunction = Callable[[FloatArray, FloatArray], float]
@@ -25,6 +30,11 @@ PairFunction = Callable[[FloatArray, FloatArray], float]
 FEW_ROWS = 10  # common rows below which a pair is pointed out
 TWINS = 0.999  # dependence above which two items count as one
 FEWEST_ROWS = 3  # with two, every monotone measure is ±1
+# Measures that can be read off the levels of the items; tau-b needs no order of the rows then.
+_FROM_TABLES: dict[object, Callable[[Codes], FloatArray]] = {
+    "spearman": spearman_from_tables,
+    "kendall": lambda codes: tau_b_by_pairs(codes, np.empty_like(codes)),
+}
 
 
 def dependence_matrix(
@@ -85,10 +95,7 @@ class RowDependence:
         if codes is None or not suits_tables(codes):
             with silenced(DataWarning):
                 return dependence_matrix(self.items.take(rows), self.measure, self.missing)
-        if self.measure == "spearman":
-            R = spearman_from_tables(codes)
-        else:
-            R = tau_b_by_pairs(codes, np.empty_like(codes))  # no order is needed for tables
+        R = _FROM_TABLES[self.measure](codes)
         counts = None
         if (codes < 0).any():
             observed = (codes >= 0).astype(np.float32)
@@ -273,7 +280,7 @@ def _warn_of_twins(R: FloatArray, counts: int | IntArray, names: Sequence[str]) 
 
 def _codes(items: ItemData, measure: str | PairFunction) -> Codes | None:
     """(n, p) levels of the items; None unless tables of them are the way."""
-    if measure not in RANKS:
+    if measure not in _FROM_TABLES:
         return None
     codes, _ = dense_codes(items.values)
     return np.ascontiguousarray(codes.T) if suits_tables(codes) else None

@@ -30,17 +30,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import pairwise
 
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
-from dtstat.data.kinds import ItemKind
-from dtstat.dependence.bivariate_normal import table_influence
+from dtstat.data.items import ItemKind
+from dtstat.dependence.bivariate_normal import influence_row
 from dtstat.dependence.measures import INVERSE_BRIDGES, LATENT, RANKS
 from dtstat.dependence.ordinal_scores import serial_influence
 from dtstat.dependence.pearson import pearson, rescale_extremes
-from dtstat.dependence.polychoric import code_item, latent_correlation_matrix
+from dtstat.dependence.polychoric import code_items, latent_correlation_matrix
 from dtstat.dependence.spearman import dense_codes
 
 # Numbers in the array of influences, and products of signs for Kendall: what memory and patience
@@ -57,19 +57,20 @@ class Influence:
 
     Attributes
     ----------
-    rows
-        (m, p, p) influence of each row on each correlation, symmetric, 0 on the diagonal, mean 0.
+    pairs
+        (p(p − 1)/2, m) influence of m rows on the correlation of each pair, with mean 0; pairs as
+        ``np.triu_indices(p, 1)`` lists them.
     bounded
         Whether influences cannot be arbitrarily large: so with ranks and categories, not with
         products of answers.
     halves
-        The same as ``rows`` for two halves of the rows, each about its own correlations. Where
+        The same as ``pairs`` for two halves of the rows, each about its own correlations. Where
         influences are unbounded or categories rare, a sample shows too little of their variance;
         the difference between a half and the whole tells by how much. Empty where that is not
         needed or not possible.
     """
 
-    rows: FloatArray
+    pairs: FloatArray
     bounded: bool
     halves: tuple[FloatArray, ...] = ()
 
@@ -98,8 +99,8 @@ def latent_influence(
     m = most_rows(n, p, measure, most_numbers)
     if m < n:
         values = values[np.random.default_rng(_SEED).permutation(n)[:m]]
-    rows = row_influences(values, kinds, measure, R)
-    return Influence(rows, measure != "pearson", _halves(values, kinds, measure))
+    pairs = pair_influences(values, kinds, measure, R)
+    return Influence(pairs, measure != "pearson", _halves(values, kinds, measure))
 
 
 def _halves(values: FloatArray, kinds: Sequence[ItemKind], measure: str) -> tuple[FloatArray, ...]:
@@ -113,46 +114,44 @@ def _halves(values: FloatArray, kinds: Sequence[ItemKind], measure: str) -> tupl
         R = pearson(part) if measure == "pearson" else latent_correlation_matrix(part, kinds)
         if not np.isfinite(R).all():
             return ()
-        halves.append(row_influences(part, kinds, measure, R))
+        halves.append(pair_influences(part, kinds, measure, R))
     return tuple(halves)
 
 
-def row_influences(
+def pair_influences(
     values: FloatArray, kinds: Sequence[ItemKind], measure: str, R: FloatArray
 ) -> FloatArray:
-    """(n, p, p) influence of each row on each latent correlation; see :func:`latent_influence`."""
-    observed = ~np.isnan(values)
+    """(p(p − 1)/2, n) influence of rows on the latent correlation of each pair, with mean 0."""
     if measure in LATENT:
-        return _center(_categorical(values, kinds, R))
-    if measure == "pearson":
-        influence = _pearson(values, R)
-    elif measure == "spearman":
-        influence = _spearman(values, observed, R)
-    else:
-        influence = _kendall(values, observed, R)
+        return _categorical(values, kinds, R)
+    observed = ~np.isnan(values)
+    influence = _INFLUENCES[measure](values, observed, R)
     if not observed.all():
-        both = observed[:, :, None] & observed[:, None, :]
-        common = np.maximum(both.sum(axis=0), 1)
-        influence -= (influence * both).sum(axis=0) / common
+        i, j = np.triu_indices(len(R), 1)
+        both = observed.T[i] & observed.T[j]
+        common = np.maximum(both.sum(axis=1, keepdims=True), 1)
+        influence -= (influence * both).sum(axis=1, keepdims=True) / common
         influence *= both * (len(values) / common)
-    return _center(influence)
-
-
-def _center(influence: FloatArray) -> FloatArray:
-    influence -= influence.mean(axis=0)
-    diagonal = np.arange(influence.shape[1])
-    influence[:, diagonal, diagonal] = 0.0
+    influence -= influence.mean(axis=1, keepdims=True)
     return influence
 
 
-def _pearson(values: FloatArray, R: FloatArray) -> FloatArray:
+def pair_blocks(p: int) -> list[slice]:
+    """Where the pairs (i, j) of item i with the items j > i stand, for every i."""
+    ends = np.cumsum(np.arange(p - 1, -1, -1)).tolist()
+    return [slice(start, end) for start, end in pairwise([0, *ends])]
+
+
+def _pearson(values: FloatArray, _: BoolArray, R: FloatArray) -> FloatArray:
     values = rescale_extremes(values)
     Z = values - np.nanmean(values, axis=0)
     Z /= np.sqrt(np.nanmean(Z**2, axis=0))
-    Z = np.nan_to_num(Z)
+    Z = np.ascontiguousarray(np.nan_to_num(Z).T)
     squares = Z**2
-    influence: FloatArray = Z[:, :, None] * Z[:, None, :]
-    influence -= 0.5 * R * (squares[:, :, None] + squares[:, None, :])
+    influence = np.empty((len(R) * (len(R) - 1) // 2, len(values)))
+    for i, block in enumerate(pair_blocks(len(R))):
+        influence[block] = Z[i] * Z[i + 1 :]
+        influence[block] -= 0.5 * R[i, i + 1 :, None] * (squares[i] + squares[i + 1 :])
     return influence
 
 
@@ -164,16 +163,24 @@ def _spearman(values: FloatArray, observed: BoolArray, R: FloatArray) -> FloatAr
     U = np.zeros((n, p))
     for i, (_, low, high) in enumerate(ranks):
         U[rows[i], i] = (low + high) / 2 / max(len(rows[i]), 1)
-    influence = np.zeros((n, p, p))
+    of_items = np.ascontiguousarray(U.T)
+    product, own = np.empty((p * (p - 1) // 2, n)), of_items**2
+    blocks = pair_blocks(p)
+    for i, block in enumerate(blocks):
+        np.multiply(of_items[i], of_items[i + 1 :], out=product[block])
+    starts = np.array([block.start - i - 1 for i, block in enumerate(blocks)])
     for i, (order, low, high) in enumerate(ranks):
-        above = np.zeros((len(order) + 1, p))  # sums of U_j over the rows with larger x_i
-        above[:-1] = np.cumsum(U[rows[i][order]][::-1], axis=0)[::-1]
-        influence[rows[i], i] = (above[low] + above[high]) / 2 / common[i]
-    influence += influence.transpose(0, 2, 1).copy()
-    influence += U[:, :, None] * U[:, None, :]
+        above = np.zeros((p, len(order) + 1))  # sums of U_j over the rows with larger x_i
+        above[:, :-1] = np.cumsum(of_items[:, rows[i][order[::-1]]], axis=1)[:, ::-1]
+        moved = np.zeros((p, n))
+        moved[:, rows[i]] = (above[:, low] + above[:, high]) / 2 / common[i][:, None]
+        product[blocks[i]] += moved[i + 1 :]
+        product[starts[:i] + i] += moved[:i]
+        own[i] += 2 * moved[i]
     variance = np.array([U[r, i].var() for i, r in enumerate(rows)])
     r_S = INVERSE_BRIDGES["spearman"](np.clip(R, -1.0, 1.0))
-    return _of_correlation(influence, variance, r_S, np.pi / 3 * np.cos(np.pi / 6 * r_S))
+    slope = np.pi / 3 * np.cos(np.pi / 6 * r_S)
+    return _of_correlation(product, own, variance, r_S, slope)
 
 
 def _rank_range(x: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -188,61 +195,64 @@ def _kendall(values: FloatArray, observed: BoolArray, R: FloatArray) -> FloatArr
     codes = dense_codes(values)[0].T.astype(np.float32)
     codes[~observed] = np.nan
     common = np.maximum(observed.T.astype(float) @ observed, 1)
-    influence = np.empty((n, p, p))
+    i, j = np.triu_indices(p, 1)
+    product, own = np.empty((n, len(i))), np.empty((n, p))
     for r in range(n):
         signs = np.nan_to_num(np.sign(codes[r] - codes))  # 0 where an answer is missing
-        influence[r] = signs.T @ signs
-    influence /= common
-    untied = np.array([influence[observed[:, i], i, i].mean() for i in range(p)])
+        products = (signs.T @ signs) / common
+        product[r], own[r] = products[i, j], products.diagonal()
+    untied = np.array([own[observed[:, i], i].mean() for i in range(p)])
     tau = INVERSE_BRIDGES["kendall"](np.clip(R, -1.0, 1.0))
-    return _of_correlation(influence, untied, tau, np.pi * np.cos(np.pi / 2 * tau))
+    slope = np.pi * np.cos(np.pi / 2 * tau)
+    return _of_correlation(np.ascontiguousarray(product.T), own.T, untied, tau, slope)
+
+
+_INFLUENCES = {"pearson": _pearson, "spearman": _spearman, "kendall": _kendall}
 
 
 def _of_correlation(
-    product: FloatArray, scale: FloatArray, r: FloatArray, slope: FloatArray
+    product: FloatArray, own: FloatArray, scale: FloatArray, r: FloatArray, slope: FloatArray
 ) -> FloatArray:
     """Influence on a function of r_ij = m_ij / √(m_ii m_jj), from that on the moments m, in place.
 
-    ``product`` holds the (n, p, p) influence on the moments and is overwritten, ``scale`` the m_ii,
-    ``slope`` the derivatives of the function in r.
+    ``product`` holds the influence on the m_ij of pairs and is overwritten, ``own`` that on the
+    (p, n) m_ii, ``scale`` the m_ii, ``slope`` the derivatives of the function in r.
     """
-    own = np.einsum("rii->ri", product) / scale
-    product /= np.sqrt(np.outer(scale, scale))
-    product -= 0.5 * r * own[:, :, None]
-    product -= 0.5 * r * own[:, None, :]
-    product *= slope
+    own = own / scale[:, None]
+    root = np.sqrt(scale)
+    for i, block in enumerate(pair_blocks(len(r))):
+        product[block] /= (root[i] * root[i + 1 :])[:, None]
+        product[block] -= 0.5 * r[i, i + 1 :, None] * (own[i] + own[i + 1 :])
+        product[block] *= slope[i, i + 1 :, None]
     return product
 
 
 def _categorical(values: FloatArray, kinds: Sequence[ItemKind], R: FloatArray) -> FloatArray:
     """Influence on polychoric and polyserial correlations, and on Pearson's of continuous items."""
     n, p = values.shape
-    observed = ~np.isnan(values)
-    continuous = np.array([kind == "continuous" for kind in kinds])
-    influence = np.zeros((n, p, p))
-    if continuous.any():
-        part = np.flatnonzero(continuous)
-        at = np.ix_(np.arange(n), part, part)
-        influence[at] = row_influences(
-            values[:, part], ["continuous"] * len(part), "pearson", R[np.ix_(part, part)]
-        )
-    coded = [None if z else code_item(x) for x, z in zip(values.T, continuous, strict=True)]
-    counts = observed.sum(axis=0)
-    for i, j in combinations(range(p), 2):
-        first, second = coded[i], coded[j]
-        if first is not None and second is not None:
-            both = int((observed[:, i] & observed[:, j]).sum())
-            weights = n / np.maximum([both, counts[i], counts[j]], 1)
-            F = table_influence(_inside(R[i, j]), first[1], second[1], weights)
-            influence[:, i, j] = F[first[0], second[0]]  # code −1, missing, is the last row
-        elif first is not None:
-            influence[:, i, j] = serial_influence(values[:, i], values[:, j], _inside(R[i, j]))
-        elif second is not None:
-            influence[:, i, j] = serial_influence(values[:, j], values[:, i], _inside(R[i, j]))
-        influence[:, j, i] = influence[:, i, j]
+    inside = np.clip(R, -_LARGEST, _LARGEST)  # at ±1 influences are not defined
+    is_continuous = np.array([kind == "continuous" for kind in kinds])
+    continuous, ordinal = np.flatnonzero(is_continuous), np.flatnonzero(~is_continuous)
+    coded = code_items(values[:, ordinal])
+    seen = (coded.codes > 0).astype(float)
+    common, own = seen @ seen.T, inside[np.ix_(ordinal, ordinal)]
+    among = np.empty((len(ordinal) * (len(ordinal) - 1) // 2, n))
+    for i, block in enumerate(pair_blocks(len(ordinal))):
+        influence_row(*coded, common, own, i, among[block])
+    if not len(continuous):
+        return among
+    place = np.zeros((p, p), dtype=np.int64)
+    place[np.triu_indices(p, 1)] = np.arange(p * (p - 1) // 2)
+    place += place.T
+    influence = np.empty((p * (p - 1) // 2, n))
+    plain: list[ItemKind] = ["continuous"] * len(continuous)
+    own = R[np.ix_(continuous, continuous)]
+    between = pair_influences(values[:, continuous], plain, "pearson", own)
+    for part, found in ((ordinal, among), (continuous, between)):
+        first, second = np.triu_indices(len(part), 1)
+        influence[place[part[first], part[second]]] = found
+    for i in ordinal.tolist():
+        for j in continuous.tolist():
+            moved = serial_influence(values[:, i], values[:, j], inside[i, j])
+            influence[place[i, j]] = moved - moved.mean()
     return influence
-
-
-def _inside(rho: float) -> float:
-    """Keep a correlation away from ±1, where influences are not defined."""
-    return float(np.clip(rho, -_LARGEST, _LARGEST))

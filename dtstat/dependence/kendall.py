@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dtstat.core.arrays import FloatArray, IntArray, kernel
 from dtstat.core.parallel import Jobs, Progress, track
 from dtstat.dependence.matrix import run_blocks, symmetric_matrix
-from dtstat.dependence.spearman import Codes, dense_codes
+from dtstat.dependence.spearman import CELLS_PER_ROW, Codes, dense_codes, suits_tables
 
 Words = npt.NDArray[np.uint64]
 SmallCodes = npt.NDArray[np.int16] | Codes
@@ -21,8 +21,6 @@ _CHUNK_BYTES = 32_000_000
 _TILE = 32  # columns per side: two tiles of _WORDS words stay in the second-level cache
 _WORDS = 1024
 
-# A table of K × K cells is read in about K² steps; merging takes n log n slower ones.
-_CELLS_PER_ROW = 4
 # Costs in nanoseconds, measured; they only decide which of two equal answers comes sooner.
 _NS_ROW, _NS_BIT, _NS_WORD, _NS_MERGE = 20_000, 0.5, 0.27, 6.4
 
@@ -164,12 +162,6 @@ def tau_b_by_pairs(
     return symmetric_matrix(row, len(codes), n_jobs, progress, "kendall")
 
 
-def suits_tables(codes: Codes) -> bool:
-    """Whether all items have so few levels that tables are the way."""
-    levels = int(codes.max()) + 1
-    return levels * levels <= _CELLS_PER_ROW * len(codes.T)
-
-
 @kernel
 def _row(codes: Codes, order: Codes, i: int) -> FloatArray:
     """Tau-b of column i with every column j > i."""
@@ -177,7 +169,7 @@ def _row(codes: Codes, order: Codes, i: int) -> FloatArray:
     row = np.empty(p - i - 1)
     levels = codes[i].max() + 1
     for j in range(i + 1, p):
-        if levels * (codes[j].max() + 1) <= _CELLS_PER_ROW * n:
+        if levels * (codes[j].max() + 1) <= CELLS_PER_ROW * n:
             s, untied_i, untied_j = _from_table(codes[i], codes[j])
         else:
             s, untied_i, untied_j = _by_merging(codes[i], codes[j], order[j])

@@ -17,6 +17,7 @@ from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import DataWarning, InputError, nearest, warn
 from dtstat.core.parallel import Jobs, Progress, run, track
 from dtstat.core.saved import register
+from dtstat.core.tables import Printed
 from dtstat.data.checks import check_writable_names
 
 T = TypeVar("T")
@@ -36,7 +37,7 @@ _ROUNDING = 1e-6  # asymmetry, and excess over 1, that printed or computed matri
     },
 )
 @dataclass(frozen=True, eq=False, repr=False)
-class DependenceMatrix:
+class DependenceMatrix(Printed):
     """Pairwise dependence of p items. Need not be positive definite; it is never inverted.
 
     Attributes

@@ -17,6 +17,7 @@ import numpy as np
 from dtstat.core.arrays import FloatArray
 from dtstat.core.parallel import Progress, track
 from dtstat.core.saved import register
+from dtstat.data.levels import find_levels
 from dtstat.dependence.spearman import average_ranks
 
 _ROWS_FOR_ORDER = {4: 500, 3: 200, 2: 0}  # fewer rows, fewer polynomials: less upward bias
@@ -75,6 +76,7 @@ _GAP = 0.4
 # n (ρ² − r²) of independent items stays below 26 in 780 pairs; it is like chi-square.
 _CHANCE, _PAIRS = 30.0, 500
 _MOST_ITEMS = 300
+_ROUNDING = 1e-9
 
 
 @register()
@@ -111,26 +113,32 @@ def hidden_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
     X is (n, p), NaN where missing, no column constant. With more than 300 items nothing is looked
     for.
     """
-    return tuple(pair for pair in exceeding_pairs(X) if pair.excess > _GAP)
+    return tuple(pair for pair in exceeding_pairs(X, _GAP) if pair.excess > _GAP)
 
 
-def exceeding_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
-    """Pairs that depend on each other by more than ranks show, and by more than chance explains."""
+def exceeding_pairs(X: FloatArray, gap: float = 0.0) -> tuple[HiddenPair, ...]:
+    """Pairs that depend on each other by more than ranks show, and by more than chance explains.
+
+    Pairs that exceed by less than ``gap`` may be left out.
+    """
     p = X.shape[1]
     if p > _MOST_ITEMS:
         return ()
-    F = np.stack([_features(x) for x in X.T])
+    flat = np.concatenate([_features(x) for x in X.T])
     seen = (~np.isnan(X)).astype(float)
     counts = np.maximum(seen.T @ seen, 1.0)
     i, j = np.triu_indices(p, 1)
-    flat = F.transpose(0, 2, 1).reshape(p * _ORDER, -1)
     products = (flat @ flat.T).reshape(p, _ORDER, p, _ORDER).transpose(0, 2, 1, 3)
     C = products[i, j] / counts[i, j][:, None, None]
+    limit = _CHANCE + 2 * math.log(max(len(i) / _PAIRS, 1.0))
+    # No singular value exceeds the root of the sum of squares, which tells most pairs.
+    most, rank = np.einsum("kab,kab->k", C, C), np.abs(C[:, 0, 0])
+    possible = np.sqrt(most) - rank > gap - _ROUNDING
+    possible &= counts[i, j] * (most - rank**2) > limit * (1 - _ROUNDING)
+    i, j, C, rank = i[possible], j[possible], C[possible], rank[possible]
     U, S, Vt = np.linalg.svd(C)
     best = np.minimum(S[:, 0], 1.0)
     straight = U[:, 0, 0] ** 2, Vt[:, 0, 0] ** 2
-    rank = np.abs(C[:, 0, 0])
-    limit = _CHANCE + 2 * math.log(max(len(i) / _PAIRS, 1.0))
     found = counts[i, j] * (best**2 - rank**2) > limit
     order = np.flatnonzero(found)[np.argsort((rank - best)[found], kind="stable")]
     parts = (best, rank, *straight)
@@ -149,14 +157,18 @@ def responsible_items(pairs: tuple[HiddenPair, ...]) -> list[int]:
 
 
 def _features(x: FloatArray) -> FloatArray:
-    """(n, 3) orthonormal polynomials of the ranks, variance 1; 0 where the answer is missing."""
-    seen = ~np.isnan(x)
-    y = x[seen]
-    n = len(y)
-    u = (2 * average_ranks(y[:, None])[:, 0] - 1) / n - 1
+    """(3, n) orthonormal polynomials of the ranks, variance 1; 0 where the answer is missing.
+
+    Equal answers have equal ones, so that they are computed for the distinct answers, each with the
+    root of its count as weight.
+    """
+    _, codes, counts = find_levels(x)
+    n = counts.sum()
+    u = (2 * np.cumsum(counts) - counts) / n - 1  # of mean ranks, 2 (rank − ½) / n − 1
     H = np.polynomial.legendre.legvander(u, _ORDER)[:, 1:]
-    H = H - H.mean(axis=0)
-    Q = np.zeros((len(x), _ORDER))
-    rank = min(_ORDER, len(np.unique(u)) - 1)  # an item of k levels has k − 1 polynomials
-    Q[seen, :rank] = np.linalg.qr(H[:, :rank])[0] * math.sqrt(n)
-    return Q
+    H = H - counts @ H / n
+    Q = np.zeros((_ORDER, len(counts) + 1))  # the last column is for missing answers, code −1
+    rank = min(_ORDER, len(counts) - 1)  # an item of k levels has k − 1 polynomials
+    root = np.sqrt(counts)[:, None]
+    Q[:rank, :-1] = (np.linalg.qr(root * H[:, :rank])[0] / root).T * math.sqrt(n)
+    return Q[:, codes]

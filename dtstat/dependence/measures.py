@@ -11,6 +11,10 @@ and √n (r − population value) is asymptotically normal with a variance that 
 (1 − ρ²)² for Pearson, 4/9 − (4/π)² asin²(ρ/2) for Kendall (Esscher 1924), and for Spearman the
 series of David & Mallows (1961) in ρ².
 
+A new measure is a module with its function, and an entry below. One with a bridge to ρ also needs
+the influence of a row on it (:mod:`dtstat.dependence.influence`), for tests and standard errors; a
+concentration inequality goes to :mod:`dtstat.trust.bounds`.
+
 References
 ----------
 David, F. N. & Mallows, C. L. (1961). The variance of Spearman's rho in normal samples. Biometrika
@@ -33,7 +37,7 @@ from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import Jobs, Progress
 from dtstat.data.items import ItemData
-from dtstat.dependence.alignment import distance_correlation, normalized_hsic
+from dtstat.dependence.distance_hsic import distance_correlation, normalized_hsic
 from dtstat.dependence.kendall import kendall
 from dtstat.dependence.maximal import maximal_correlation
 from dtstat.dependence.pearson import pearson

@@ -13,8 +13,8 @@ from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import InputError
 from dtstat.data.checks import is_symmetric_matrix
-from dtstat.data.frames import as_frame
 from dtstat.data.items import ItemData
+from dtstat.data.readers import as_frame
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import LATENT, RANKS
 
@@ -168,7 +168,7 @@ def rows_behind(matrix: DependenceMatrix) -> int:
 
 def _advice(measure: str) -> str:
     if measure in LATENT:
-        return "Give the data with ordered=True (estimator 'dwls'), which tests them as they are."
+        return "Give the data with ordered=True (estimator 'wlsmv'), which tests them as they are."
     if measure in RANKS:
         return "Give the data, or use fit(..., structure=...), which is made for ranks."
     return "Give the data; or, if they are Pearson correlations, say measure='pearson'."

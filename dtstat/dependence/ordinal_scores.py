@@ -38,7 +38,7 @@ from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.dependence.bivariate_normal import IMPOSSIBLE_CELL, cell_probabilities
 from dtstat.dependence.polychoric import thresholds
 
-_UNBOUNDED = 1e10  # stands for an infinite limit, with finite products
+UNBOUNDED = 1e10  # stands for an infinite limit, with finite products
 _LEAST = 1e-300  # keeps a quotient of two vanishing numbers finite
 
 
@@ -128,8 +128,8 @@ def ordinal_margin(column: FloatArray) -> OrdinalMargin:
     _, rows = np.unique(column, return_inverse=True)
     tau = thresholds(column)
     below = np.arange(tau.size + 1)[:, None] <= np.arange(tau.size)
-    limits = np.concatenate(([-_UNBOUNDED], tau, [_UNBOUNDED]))
-    return OrdinalMargin(rows.astype(np.int64), limits, (below - ndtr(tau)) / _phi(tau))
+    limits = np.concatenate(([-UNBOUNDED], tau, [UNBOUNDED]))
+    return OrdinalMargin(rows.astype(np.int64), limits, (below - ndtr(tau)) / normal_density(tau))
 
 
 def continuous_margin(column: FloatArray, derivative: Derivative) -> ContinuousMargin:
@@ -201,8 +201,12 @@ def _table_influence(
     K, L = len(first.influence), len(second.influence)
     cell = first.rows * L + second.rows
     share = np.bincount(cell, minlength=K * L) / cell.size
-    scores, curvature = table_derivatives(first.limits, second.limits, rho)
-    A = mean_slopes(scores, curvature, share, "product" if K * L == 4 else derivative)
+    if K * L == 4 or derivative == "product":
+        scores = table_scores(first.limits, second.limits, rho)
+        A = mean_slopes(scores, scores, share, "product")
+    else:
+        scores, curvature = table_derivatives(first.limits, second.limits, rho)
+        A = mean_slopes(scores, curvature, share, derivative)
     a, b = np.divmod(np.arange(K * L), L)
     influence: FloatArray = _influence(scores.rho, A, first.influence[a], second.influence[b])[cell]
     return influence
@@ -223,27 +227,35 @@ def _influence(psi: FloatArray, A: Slopes, first: FloatArray, second: FloatArray
     return influence
 
 
-def table_derivatives(h: FloatArray, k: FloatArray, rho: float) -> tuple[PairLines, PairLines]:
-    """First derivatives ∂ℓ and second ∂²ℓ/∂ρ∂ in the K·L cells between limits ``h`` and ``k``.
+def table_scores(h: FloatArray, k: FloatArray, rho: float) -> PairLines:
+    """First derivatives of ℓ = log π_ab in the K·L cells between limits ``h`` and ``k``.
 
-    ℓ = log π_ab, so that ∂²ℓ/∂ρ∂θ = π_ρθ/π - ψ_ρ ∂ℓ/∂θ (Olsson, 1979). A cell without probability
-    has no derivatives: at the estimate no row lies in it.
+    A cell without probability has no derivatives: at the estimate no row lies in it.
     """
     pi, dpi = cell_probabilities(rho, h, k)
     possible = np.where(pi > IMPOSSIBLE_CELL, pi, np.inf)[:, :, None]
-    first, rho_first = _threshold_derivatives(h, k, rho)
-    second, rho_second = (d.transpose(1, 0, 2) for d in _threshold_derivatives(k, h, rho))
-    ddpi = _second_derivative(h, k, rho)
-    ratios = [
-        (derivative / possible).reshape(pi.size, -1)
-        for derivative in (dpi[..., None], first, second, ddpi[..., None], rho_first, rho_second)
-    ]
-    scores = PairLines(ratios[0][:, 0], ratios[1], ratios[2])
+    first = _threshold_slopes(h, k, rho) / possible
+    second = _threshold_slopes(k, h, rho).transpose(1, 0, 2) / possible
+    psi = dpi / possible[:, :, 0]
+    return PairLines(psi.ravel(), first.reshape(pi.size, -1), second.reshape(pi.size, -1))
+
+
+def table_derivatives(h: FloatArray, k: FloatArray, rho: float) -> tuple[PairLines, PairLines]:
+    """First derivatives ∂ℓ and second ∂²ℓ/∂ρ∂ in the K·L cells between limits ``h`` and ``k``.
+
+    ℓ = log π_ab, so that ∂²ℓ/∂ρ∂θ = π_ρθ/π - ψ_ρ ∂ℓ/∂θ (Olsson, 1979).
+    """
+    pi, _ = cell_probabilities(rho, h, k)
+    possible = np.where(pi > IMPOSSIBLE_CELL, pi, np.inf)[:, :, None]
+    scores = table_scores(h, k, rho)
     psi = scores.rho[:, None]
+    first = _threshold_curvatures(h, k, rho)
+    second = _threshold_curvatures(k, h, rho).transpose(1, 0, 2)
+    own = (_second_derivative(h, k, rho) / possible[:, :, 0]).ravel() - scores.rho**2
     curvature = PairLines(
-        ratios[3][:, 0] - scores.rho**2,
-        ratios[4] - psi * scores.first,
-        ratios[5] - psi * scores.second,
+        own,
+        (first / possible).reshape(pi.size, -1) - psi * scores.first,
+        (second / possible).reshape(pi.size, -1) - psi * scores.second,
     )
     return scores, curvature
 
@@ -258,21 +270,23 @@ def _second_derivative(h: FloatArray, k: FloatArray, rho: float) -> FloatArray:
     return np.diff(np.diff(_phi2(x, y, rho) * slope, axis=0), axis=1)
 
 
-def _threshold_derivatives(
-    h: FloatArray, k: FloatArray, rho: float
-) -> tuple[FloatArray, FloatArray]:
-    """∂π_ab/∂h_c and ∂²π_ab/∂ρ∂h_c, both (K, L, K-1).
+def _threshold_slopes(h: FloatArray, k: FloatArray, rho: float) -> FloatArray:
+    """∂π_ab/∂h_c, shape (K, L, K-1).
 
     A threshold moves only the two categories it separates, in opposite directions:
-    ∂π_cb/∂h_c = φ(h_c) [Φ((k_b - ρh_c)/s) - Φ((k_{b-1} - ρh_c)/s)] = -∂π_{c+1,b}/∂h_c, s² = 1-ρ²,
-    and the derivative of φ(h) Φ((k - ρh)/s) in ρ is -φ₂(h, k) (h - ρk)/s².
+    ∂π_cb/∂h_c = φ(h_c) [Φ((k_b - ρh_c)/s) - Φ((k_{b-1} - ρh_c)/s)] = -∂π_{c+1,b}/∂h_c, s² = 1-ρ².
     """
     from scipy.special import ndtr
 
     tau, s = h[1:-1, None], _sine(rho)
-    strip = _phi(tau) * np.diff(ndtr((k - rho * tau) / s), axis=1)
-    rho_strip = np.diff(-_phi2(tau, k, rho) * (tau - rho * k) / s**2, axis=1)
-    return _around_thresholds(strip), _around_thresholds(rho_strip)
+    upto = ndtr((k - rho * tau) / s)
+    return _around_thresholds(normal_density(tau) * (upto[:, 1:] - upto[:, :-1]))
+
+
+def _threshold_curvatures(h: FloatArray, k: FloatArray, rho: float) -> FloatArray:
+    """∂²π_ab/∂ρ∂h_c, shape (K, L, K-1): φ(h) Φ((k - ρh)/s) has -φ₂(h, k) (h - ρk)/s² in ρ."""
+    tau, s = h[1:-1, None], _sine(rho)
+    return _around_thresholds(np.diff(-_phi2(tau, k, rho) * (tau - rho * k) / s**2, axis=1))
 
 
 def _around_thresholds(strip: FloatArray) -> FloatArray:
@@ -293,15 +307,25 @@ def serial_derivatives(
     limit of the row's category and s² = 1-ρ² (Olsson, Drasgow & Dorans, 1982).
     """
     z, sd, y = continuous.z, continuous.sd, ordinal.rows[:, None]
-    low, high = (_limit_derivatives(ordinal.limits[ordinal.rows + e], z, rho) for e in (0, 1))
-    p = _between(*((ordinal.limits[ordinal.rows + e] - rho * z) / _sine(rho) for e in (0, 1)))
-    low, high = low / p, high / p
+    limits = ordinal.limits
+    low, high = interval_derivatives(limits[ordinal.rows], limits[ordinal.rows + 1], z, rho)
     psi, _, d_z, rho_rho, _, rho_z = high - low
     c = np.arange(ordinal.thresholds.size)
     d_tau, rho_tau = ((y == c) * high[e, :, None] - (y == c + 1) * low[e, :, None] for e in (1, 4))
     scores = PairLines(psi, d_tau, _moment_scores(z, d_z - z, sd))
     second = -_moment_chain(z, rho_z - psi * d_z, sd)
     return scores, PairLines(rho_rho - psi**2, rho_tau - psi[:, None] * d_tau, second)
+
+
+def interval_derivatives(
+    low: FloatArray, high: FloatArray, z: FloatArray, rho: float
+) -> tuple[FloatArray, FloatArray]:
+    """Shares of the lower and the upper limit (n,) in the derivatives of P, over P, both (6, n).
+
+    Rows as in :func:`_limit_derivatives`; the derivatives of P are upper less lower.
+    """
+    p = interval_probabilities((low - rho * z) / _sine(rho), (high - rho * z) / _sine(rho))
+    return _limit_derivatives(low, z, rho) / p, _limit_derivatives(high, z, rho) / p
 
 
 def _limit_derivatives(tau: FloatArray, z: FloatArray, rho: float) -> FloatArray:
@@ -315,10 +339,10 @@ def _limit_derivatives(tau: FloatArray, z: FloatArray, rho: float) -> FloatArray
     one = np.ones_like(z)
     curved = tau / s**3 + 3 * rho * a / s**2 - u * a * a
     mixed = [(rho / s**2 - u * a) / s, (u * a * rho - s**-2) / s]
-    return _phi(u) * np.stack([a, one / s, -rho * one / s, curved, *mixed])
+    return normal_density(u) * np.stack([a, one / s, -rho * one / s, curved, *mixed])
 
 
-def _between(w: FloatArray, u: FloatArray) -> FloatArray:
+def interval_probabilities(w: FloatArray, u: FloatArray) -> FloatArray:
     """Φ(u) - Φ(w), from the tail in which both lie."""
     from scipy.special import ndtr
 
@@ -359,7 +383,7 @@ def _moment_chain(z: FloatArray, slope: FloatArray, sd: float) -> FloatArray:
     return np.column_stack([slope / sd, slope * z / (2 * sd**2)])
 
 
-def _phi(x: FloatArray) -> FloatArray:
+def normal_density(x: FloatArray) -> FloatArray:
     """Density φ(x) of the standard normal distribution."""
     density: FloatArray = np.exp(-0.5 * x * x) / sqrt(2 * np.pi)
     return density
@@ -368,7 +392,7 @@ def _phi(x: FloatArray) -> FloatArray:
 def _phi2(x: FloatArray, y: FloatArray, rho: float) -> FloatArray:
     """Density φ₂(x, y; ρ) = φ(x) φ((y - ρx)/s) / s, s² = 1-ρ²."""
     s = _sine(rho)
-    return _phi(x) * _phi((y - rho * x) / s) / s
+    return normal_density(x) * normal_density((y - rho * x) / s) / s
 
 
 def _sine(rho: float) -> float:

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import nan
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import Jobs, Progress
-from dtstat.dependence.bivariate_normal import CodeArray, serial_correlation, table_correlation
+from dtstat.data.levels import find_levels
+from dtstat.dependence.bivariate_normal import CodeArray, polychoric_row, serial_correlation
 from dtstat.dependence.matrix import run_blocks
 from dtstat.dependence.pearson import pearson, rescale_extremes
 
@@ -28,7 +29,6 @@ Kind: TypeAlias = Literal["binary", "ordinal", "continuous"]
 Coded: TypeAlias = tuple[CodeArray, FloatArray]
 
 _UNBOUNDED = 1e10  # stands for an infinite limit, with finite products
-_EMPTY_CELL = 0.5  # put into the empty cell of a 2 x 2 table
 _NO_VARIANCE = 1e-12  # share of the size of the numbers below which a spread is rounding error
 
 
@@ -62,7 +62,7 @@ def polychoric_pair(x: FloatArray, y: FloatArray) -> float:
     ``x`` and ``y`` are (n,), NaN where missing. The estimate lies in [-0.9999, 0.9999]; NaN when an
     item has fewer than two categories in the rows that both items share.
     """
-    return _polychoric(*code_item(x), *code_item(y))
+    return float(polychoric_row(*code_items(np.column_stack([x, y])), 0, 1)[0])
 
 
 def polyserial_pair(z: FloatArray, y: FloatArray) -> float:
@@ -101,14 +101,15 @@ def latent_correlation_matrix(
     continuous = [j for j, kind in enumerate(kinds) if kind == "continuous"]
     ordinal = [j for j, kind in enumerate(kinds) if kind != "continuous"]
     scores = [_standardize(values[:, j]) for j in continuous]
-    coded = [code_item(values[:, j]) for j in ordinal]
+    coded = code_items(values[:, ordinal])
     result = np.eye(len(kinds))
     if continuous:
         result[np.ix_(continuous, continuous)] = pearson(values[:, continuous])
 
     def row(a: int) -> FloatArray:
-        polychoric = [_polychoric(*coded[a], *other) for other in coded[a + 1 :]]
-        return np.array(polychoric + [_polyserial(z, *coded[a]) for z in scores])
+        limits = coded.limits[a, : coded.levels[a] + 1]
+        polyserial = [_polyserial(z, coded.codes[a] - 1, limits) for z in scores]
+        return np.concatenate([polychoric_row(*coded, a, a + 1), polyserial])
 
     blocks = run_blocks(row, range(len(ordinal)), n_jobs, progress, "latent correlations")
     for a, values in blocks:
@@ -117,15 +118,44 @@ def latent_correlation_matrix(
     return result
 
 
+class CodedItems(NamedTuple):
+    """Ordinal items as kernels take them.
+
+    Attributes
+    ----------
+    codes
+        (p, n) categories 1..K, 0 where missing.
+    limits
+        (p, most K + 1) limits of the categories, the outer ones unbounded; a row ends with its
+        item's last.
+    levels
+        (p,) numbers K of categories.
+    """
+
+    codes: CodeArray
+    limits: FloatArray
+    levels: IntArray
+
+
+def code_items(values: FloatArray) -> CodedItems:
+    """Code the columns of (n, p) answers to ordinal items, NaN where missing."""
+    coded = [code_item(column) for column in values.T]
+    levels = np.array([limits.size - 1 for _, limits in coded], dtype=np.int64)
+    limits = np.full((len(coded), levels.max(initial=0) + 1), _UNBOUNDED)
+    for row, (_, own) in zip(limits, coded, strict=True):
+        row[: own.size] = own
+    codes = np.empty((len(coded), len(values)), dtype=np.int32)
+    for line, (own_codes, _) in zip(codes, coded, strict=True):
+        np.add(own_codes, 1, out=line)
+    return CodedItems(codes, limits, levels)
+
+
 def code_item(column: FloatArray) -> Coded:
     """Category of each row and the limits of the categories, the outer ones unbounded."""
     from scipy.special import ndtri
 
-    observed = ~np.isnan(column)
-    _, category, count = np.unique(column[observed], return_inverse=True, return_counts=True)
-    codes = np.full(column.shape, -1, dtype=np.int32)
-    codes[observed] = category
-    share = np.cumsum(count)[:-1] / max(category.size, 1)
+    _, codes, counts = find_levels(column)
+    share = np.cumsum(counts)[:-1] / max(counts.sum(), 1)
     return codes, np.concatenate(([-_UNBOUNDED], ndtri(share), [_UNBOUNDED]))
 
 
@@ -141,38 +171,10 @@ def _standardize(column: FloatArray) -> FloatArray:
     return centered / (sd if varies else np.inf)
 
 
-def _polychoric(x: CodeArray, h: FloatArray, y: CodeArray, k: FloatArray) -> float:
-    """Count the common rows, check that both items vary in them, and maximize the likelihood."""
-    table = _contingency(x, y, h.size - 1, k.size - 1)
-    if np.count_nonzero(table.any(axis=0)) < 2 or np.count_nonzero(table.any(axis=1)) < 2:
-        return nan
-    return table_correlation(_fill_empty_cell(table) if table.size == 4 else table, h, k)
-
-
-@kernel
-def _contingency(x: CodeArray, y: CodeArray, K: int, L: int) -> FloatArray:
-    """Table (K, L) of the rows in which neither code is missing."""
-    table = np.zeros((K, L))
-    for r in range(x.size):
-        if x[r] >= 0 and y[r] >= 0:
-            table[x[r], y[r]] += 1.0
-    return table
-
-
-def _fill_empty_cell(table: FloatArray) -> FloatArray:
-    """Put 0.5 into the empty cell of a 2 x 2 table and keep its margins."""
-    if table.all():
-        return table
-    on_diagonal = table[0, 0] == 0.0 or table[1, 1] == 0.0
-    move = _EMPTY_CELL if on_diagonal else -_EMPTY_CELL
-    filled: FloatArray = table + np.array([[move, -move], [-move, move]])
-    return filled
-
-
 def _polyserial(z: FloatArray, y: CodeArray, tau: FloatArray) -> float:
     """Take the common rows, check that both items vary in them, and maximize their likelihood."""
     common = (y >= 0) & ~np.isnan(z)
     z, y = z[common], y[common]
     if not common.any() or np.ptp(z) == 0.0 or np.ptp(y) == 0:
         return nan
-    return serial_correlation(z, y, tau)
+    return serial_correlation(z, tau[y], tau[y + 1], np.ones(z.size))

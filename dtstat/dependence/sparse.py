@@ -21,6 +21,7 @@ from joblib import effective_n_jobs, parallel_config
 from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray, kernel
 from dtstat.core.errors import DataWarning, InputError, silenced, warn
 from dtstat.core.parallel import Jobs, Progress, run, track
+from dtstat.core.tables import Printed
 from dtstat.data.items import ItemData
 from dtstat.data.sources import Columns
 from dtstat.dependence.compute import (
@@ -47,8 +48,8 @@ _BYTES_PER_ENTRY = 40  # of a block: the number, its size, whether and where it 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SparseDependence:
-    """Pairs of p items whose dependence exceeds a floor; of all others only that it does not.
+class SparseDependence(Printed):
+    """Pairs of p items whose dependence exceeds a floor; all others are only known not to.
 
     Attributes
     ----------
@@ -60,8 +61,8 @@ class SparseDependence:
         Number of rows it was computed from.
     floor
         Every pair with |r| > floor is kept, and no other.
-    starts, neighbours, values
-        Neighbors of item i are ``neighbours[starts[i] : starts[i + 1]]``, rising, with their
+    starts, neighbors, values
+        Neighbors of item i are ``neighbors[starts[i] : starts[i + 1]]``, rising, with their
         signed dependence; every pair is there from both ends. Read-only.
     """
 
@@ -70,11 +71,11 @@ class SparseDependence:
     n_obs: int
     floor: float
     starts: IntArray
-    neighbours: SmallIntArray
+    neighbors: SmallIntArray
     values: FloatArray
 
     def __post_init__(self) -> None:
-        for array in (self.starts, self.neighbours, self.values):
+        for array in (self.starts, self.neighbors, self.values):
             array.setflags(write=False)
 
     @classmethod
@@ -87,12 +88,12 @@ class SparseDependence:
         for i, j, _ in edges:
             degree[1:] += np.bincount(i, minlength=p) + np.bincount(j, minlength=p)
         starts = np.cumsum(degree)
-        neighbours, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
+        neighbors, values = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
         free = starts[:-1].copy()
         for i, j, r in edges:
-            _insert(i, j, r, free, neighbours, values)
-        _sort_rows(starts, neighbours, values)
-        return cls(names, measure, n_obs, floor, starts, neighbours, values)
+            _insert(i, j, r, free, neighbors, values)
+        _sort_rows(starts, neighbors, values)
+        return cls(names, measure, n_obs, floor, starts, neighbors, values)
 
     @property
     def n_items(self) -> int:
@@ -107,13 +108,13 @@ class SparseDependence:
     def to_frame(self) -> pd.DataFrame:
         """One row per pair, the strongest first: item, other, dependence."""
         i = np.repeat(np.arange(self.n_items), np.diff(self.starts))
-        once = np.flatnonzero(i < self.neighbours)
+        once = np.flatnonzero(i < self.neighbors)
         once = once[np.argsort(-np.abs(self.values[once]), kind="stable")]
         names = np.asarray(self.names, dtype=object)
         return pd.DataFrame(
             {
                 "item": names[i[once]],
-                "other": names[self.neighbours[once]],
+                "other": names[self.neighbors[once]],
                 "dependence": self.values[once],
             }
         )
@@ -131,23 +132,23 @@ def _insert(
     j: SmallIntArray,
     r: FloatArray,
     free: IntArray,
-    neighbours: SmallIntArray,
+    neighbors: SmallIntArray,
     values: FloatArray,
 ) -> None:
     for e in range(len(r)):
         a, b = i[e], j[e]
-        neighbours[free[a]], values[free[a]] = b, r[e]
-        neighbours[free[b]], values[free[b]] = a, r[e]
+        neighbors[free[a]], values[free[a]] = b, r[e]
+        neighbors[free[b]], values[free[b]] = a, r[e]
         free[a] += 1
         free[b] += 1
 
 
 @kernel
-def _sort_rows(starts: IntArray, neighbours: SmallIntArray, values: FloatArray) -> None:
+def _sort_rows(starts: IntArray, neighbors: SmallIntArray, values: FloatArray) -> None:
     for i in range(len(starts) - 1):
         at = slice(starts[i], starts[i + 1])
-        order = np.argsort(neighbours[at])
-        neighbours[at] = neighbours[at][order]
+        order = np.argsort(neighbors[at])
+        neighbors[at] = neighbors[at][order]
         values[at] = values[at][order]
 
 

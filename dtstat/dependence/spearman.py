@@ -9,10 +9,14 @@ import numpy.typing as npt
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel
 from dtstat.core.parallel import Jobs, Progress
+from dtstat.data.levels import few_levels
 from dtstat.dependence.matrix import symmetric_matrix
 from dtstat.dependence.pearson import pearson
 
 Codes = npt.NDArray[np.int32]
+
+# A table of K × K cells is read in about K² steps; sorting or merging takes n log n slower ones.
+CELLS_PER_ROW = 4
 
 
 def spearman(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> FloatArray:
@@ -24,6 +28,9 @@ def spearman(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> F
     complete = np.asarray(~np.isnan(X).any(axis=0))
     if complete.all():
         return pearson(average_ranks(X), n_jobs)
+    few = _few_codes(X)
+    if few is not None and suits_tables(few):
+        return spearman_from_tables(few, n_jobs, progress)
     codes, order = dense_codes(X)
     row = partial(_spearman_row, codes, order, complete)
     R = symmetric_matrix(row, X.shape[1], n_jobs, progress, "spearman")
@@ -46,8 +53,40 @@ def spearman_from_tables(
     return symmetric_matrix(partial(_table_row, codes), len(codes), n_jobs, progress, "spearman")
 
 
+def suits_tables(codes: Codes) -> bool:
+    """Whether all items have so few levels that tables are the way."""
+    levels = int(codes.max()) + 1
+    return levels * levels <= CELLS_PER_ROW * len(codes.T)
+
+
+def _few_codes(X: FloatArray) -> Codes | None:
+    """(p, n) codes as `dense_codes` returns them, if every item has few levels."""
+    codes = np.empty(X.shape[::-1], dtype=np.int32)
+    for line, x in zip(codes, X.T, strict=True):
+        few = few_levels(x)
+        if few is None:
+            return None
+        line[:] = few.codes
+    return codes
+
+
 def average_ranks(X: FloatArray) -> FloatArray:
     """Ranks 1..n of each column, tied values sharing their mean rank. No missing values."""
+    ranks = np.empty(X.shape[::-1])
+    many = np.zeros(len(ranks), dtype=bool)
+    for i, x in enumerate(X.T):
+        few = few_levels(x)
+        if few is None:
+            many[i] = True
+        else:
+            ranks[i] = (np.cumsum(few.counts) - (few.counts - 1) / 2)[few.codes]
+    if many.any():
+        ranks[many] = _sorted_ranks(X[:, many])
+    return ranks.T
+
+
+def _sorted_ranks(X: FloatArray) -> FloatArray:
+    """(p, n) ranks of columns, which are sorted."""
     order = np.argsort(X.T, axis=1)
     start = _group_starts(np.take_along_axis(X.T, order, axis=1))
     position = np.arange(len(X))
@@ -57,7 +96,7 @@ def average_ranks(X: FloatArray) -> FloatArray:
     last = np.minimum.accumulate(end[:, ::-1], axis=1)[:, ::-1]
     ranks = np.empty(order.shape)
     np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
-    return ranks.T
+    return ranks
 
 
 def dense_codes(X: FloatArray) -> tuple[Codes, Codes]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError
+from dtstat.core.tables import Printed, Summary, Table
 from dtstat.dependence.pearson import rescale_extremes
 from dtstat.structure.structure import Structure
 
@@ -23,7 +24,7 @@ class MatchedFactors(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SolutionComparison:
+class SolutionComparison(Printed):
     """Agreement of two factor solutions of the same items.
 
     Attributes
@@ -46,6 +47,15 @@ class SolutionComparison:
     def to_frame(self) -> pd.DataFrame:
         """Tucker congruences, factors of the first by factors of the second solution."""
         return self._congruence.copy()
+
+    def summary(self) -> Summary:
+        """Lay out the congruences, and the items that differ."""
+        frame = self.to_frame().rename_axis("").reset_index()
+        frame[""] = frame[""].astype(str)
+        listed = ", ".join(self.differing_items) or "none"
+        title, bounded = "Tucker congruences", [str(name) for name in frame.columns[1:]]
+        notes = (f"Items whose strongest factors are not matched: {listed}.",)
+        return Summary((repr(self),), (Table.from_frame(frame, title, notes, 2, bounded),))
 
     def __repr__(self) -> str:
         return (

@@ -13,6 +13,7 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import InputError
 from dtstat.core.fit_indices import p_value, rmsea_interval
+from dtstat.core.saved import register
 
 METHODS = ("minres", "ml")
 
@@ -24,6 +25,7 @@ _MOST_STEPS = 1000
 _FLAT = 1e-4  # derivative below which the solution counts as a minimum
 
 
+@register(shapes={"loadings": "pd", "uniquenesses": "p", "heywood": "p"})
 @dataclass(frozen=True, eq=False)
 class Extraction:
     """Factors before rotation.
@@ -214,6 +216,7 @@ def _ml_factors(psi: FloatArray, R: FloatArray, d: int) -> tuple[FloatArray, Flo
     return theta, scale[:, None] * L
 
 
+@register()
 @dataclass(frozen=True)
 class FitIndices:
     """How well the factors reproduce the correlations; None where it cannot be known.

@@ -13,22 +13,79 @@ from dtstat.core import canvas, checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.checks import Seed, seed_number, streams
 from dtstat.core.errors import InputError
-from dtstat.core.parallel import Progress, track
-from dtstat.core.tables import Summary
+from dtstat.core.parallel import Progress, one_thread, track
+from dtstat.core.tables import Printed, Summary
 from dtstat.data.items import ItemData
+from dtstat.dependence.api import Data
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import LATENT
 from dtstat.dependence.pearson import pearson
 from dtstat.dependence.polychoric import Kind, latent_correlation_matrix, thresholds
 from dtstat.efa.extraction import minres
-from dtstat.efa.result import ROWS_ADVICE, correlations, number_table
+from dtstat.efa.result import ROWS_ADVICE, correlations, matrix_or_items, number_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _TOLERANCE = 1e-5  # of the one-factor solutions: far below the spread of the eigenvalues
 _MARKERS = {"factors": ("o", canvas.BLUE), "components": ("^", canvas.VERMILION)}
+
+
+def parallel_analysis(
+    data: Data,
+    n_obs: int | None = None,
+    n_iter: int = 20,
+    quantile: float = 0.95,
+    measure: str = "pearson",
+    seed: int | None = None,
+    progress: Progress = None,
+) -> ParallelAnalysis:
+    """Suggest a number of factors: those stronger than factors of noise (Horn 1965).
+
+    Parameters
+    ----------
+    data
+        As in :func:`dtstat.efa`; not a matrix of polychoric, tetrachoric or mixed correlations,
+        whose noise needs the answers.
+    n_obs
+        Number of rows behind a matrix that does not know it.
+    n_iter
+        Number of data sets of noise.
+    quantile
+        Of their eigenvalues, the one to be exceeded.
+    measure
+        Correlations of answers: "pearson", "polychoric", "tetrachoric" or "mixed". Beside the last
+        three, noise is cut where the items are and has the same gaps. A DependenceMatrix has its
+        own.
+    seed
+        The same seed gives the same answer.
+    progress
+        True for a bar, or a function of (done, total).
+
+    Returns
+    -------
+    ParallelAnalysis
+
+    Raises
+    ------
+    InputError
+        If the data or an argument cannot be used.
+
+    Notes
+    -----
+    Cost: two matrices per data set of noise, as :func:`dtstat.dependence` computes them; 2800 rows
+    of 25 ratings by "polychoric": about a second.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> dt.parallel_analysis(dt.load_dataset("holzinger_swineford_9"), seed=1).n_factors
+    3
+    """
+    given = matrix_or_items(data, n_obs)
+    with one_thread():
+        return run_parallel_analysis(given, n_obs, n_iter, quantile, measure, seed, progress)
 
 
 def run_parallel_analysis(
@@ -79,7 +136,7 @@ def run_parallel_analysis(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ParallelAnalysis:
+class ParallelAnalysis(Printed):
     """Eigenvalues beside those of data without factors, and how many exceed them.
 
     Attributes

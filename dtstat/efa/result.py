@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dtstat.core import checks
+from dtstat.core import checks, diagram_plot
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.canvas import DrawFunction, draw
-from dtstat.core.errors import DataWarning, EstimationError, warn
-from dtstat.core.loading_table import item_complexity, table_order, variance_frame
-from dtstat.core.plots import draw_diagram, draw_loadings
-from dtstat.core.tables import Summary, Table
-from dtstat.data.items import ItemData
+from dtstat.core.diagram_text import Diagrammed
+from dtstat.core.errors import DataWarning, EstimationError, InputError, warn
+from dtstat.core.loading_tables import item_complexity, table_order, variance_frame
+from dtstat.core.parallel import one_thread
+from dtstat.core.plots import draw_loadings
+from dtstat.core.saved import Saved, register
+from dtstat.core.tables import Printed, Summary, Table, with_texts
+from dtstat.data.items import ItemData, as_items, rows_to_score, with_scores
+from dtstat.data.texts import given_texts
+from dtstat.dependence.api import Data
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.moments import as_matrix
 from dtstat.efa.extraction import Extraction, FitIndices, extract, fit_indices
 from dtstat.efa.rotation import OBLIQUE, Rotation, rotate
+from dtstat.structure.naming import new_names, turned
 from dtstat.structure.structure import Structure
 
 ROWS_ADVICE = "It is the number of rows behind the matrix."
@@ -32,17 +40,37 @@ _NOT_NORMAL = (
 _NOT_DEFINITE = "Matrix not positive definite: no likelihood chi-square, TLI, RMSEA and BIC."
 
 
-def fit_efa(
-    data: DependenceMatrix | ItemData,
-    n_factors: int,
-    method: str = "minres",
+def efa(
+    data: Data,
+    n_factors: int | None = None,
     rotation: str = "oblimin",
+    method: str = "minres",
     n_obs: int | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> EFAFit:
-    """Extract and rotate factors; arguments as in :func:`dtstat.efa`.
+    """Fit an exploratory factor model, to compare a structure with the classical approach.
 
-    Correlations are taken as they are; of answers, Pearson correlations are computed on the rows
-    each pair of items has in common.
+    Parameters
+    ----------
+    data
+        DataFrame, 2-d array, path of a file or ItemData (Pearson correlations are taken, on the
+        rows each pair has in common), a DependenceMatrix, or a covariance or correlation matrix
+        with ``n_obs``.
+    n_factors
+        Number of factors, which must be given; :func:`parallel_analysis` suggests one.
+    rotation
+        "oblimin", "promax", "varimax" or "none".
+    method
+        "minres" or "ml".
+    n_obs
+        Number of rows behind a matrix; of a DependenceMatrix that does not know it, it may be left
+        out, but tests and RMSEA need it.
+    labels
+        Questions of the items, as in :func:`dtstat.fit`.
+
+    Returns
+    -------
+    EFAFit
 
     Raises
     ------
@@ -56,7 +84,38 @@ def fit_efa(
     DataWarning
         If there are more factors than the correlations can determine, or items explained without
         error (Heywood cases).
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> fit = dt.efa(dt.load_dataset("holzinger_swineford_9"), n_factors=3)
+    >>> fit.to_structure(cutoff=0.3).n_factors
+    3
     """
+    if n_factors is None:
+        how_many = "`n_factors` is missing: how many? parallel_analysis() suggests a number."
+        raise InputError(how_many, "n_factors")
+    given = matrix_or_items(data, n_obs)
+    carried = given.texts if isinstance(given, ItemData) else {}
+    texts = {**carried, **given_texts(labels, given.names)}
+    with one_thread():
+        return replace(fit_efa(given, n_factors, method, rotation, n_obs), item_texts=texts)
+
+
+def matrix_or_items(data: Data, n_obs: int | None) -> DependenceMatrix | ItemData:
+    """Return the correlations of a matrix, or answers."""
+    given = as_matrix(data, n_obs)
+    return given if isinstance(given, DependenceMatrix) else as_items(given)
+
+
+def fit_efa(
+    data: DependenceMatrix | ItemData,
+    n_factors: int,
+    method: str = "minres",
+    rotation: str = "oblimin",
+    n_obs: int | None = None,
+) -> EFAFit:
+    """Extract and rotate factors; arguments as in :func:`dtstat.efa`."""
     matrix, n = correlations(data, n_obs)
     extraction = extract(matrix.values, n_factors, method)
     try:
@@ -103,8 +162,12 @@ def _warn_of_doubts(
         yield doubt
 
 
+@register(
+    shapes={"dependence.values": "pp", "extraction.loadings": "pd", "rotated.pattern": "pd"},
+    rules={"factors have names": lambda fit: len(set(fit.factor_names)) == fit.n_factors},
+)
 @dataclass(frozen=True, eq=False, repr=False)
-class EFAFit:
+class EFAFit(Saved, Printed, Diagrammed):
     """An exploratory factor solution.
 
     Attributes
@@ -123,6 +186,10 @@ class EFAFit:
         How well the factors reproduce the correlations.
     notes
         What the user was warned of.
+    given_names
+        Names of the factors, if they were renamed; else empty.
+    item_texts
+        Questions of the items, as far as they are known.
     """
 
     dependence: DependenceMatrix
@@ -133,6 +200,10 @@ class EFAFit:
     rotated: Rotation
     fit_indices: FitIndices
     notes: tuple[str, ...] = ()
+    given_names: tuple[str, ...] = ()
+    item_texts: dict[str, str] = field(default_factory=dict)
+
+    _least_drawn = 0.3  # loading, in a path diagram
 
     @property
     def item_names(self) -> tuple[str, ...]:
@@ -146,8 +217,19 @@ class EFAFit:
 
     @property
     def factor_names(self) -> tuple[str, ...]:
-        """F1, F2, ... by falling variance explained."""
-        return tuple(f"F{k + 1}" for k in range(self.n_factors))
+        """F1, F2, ... by falling variance explained, or as they were renamed."""
+        return self.given_names or tuple(f"F{k + 1}" for k in range(self.n_factors))
+
+    def rename(self, names: Mapping[str, str] | Iterable[str]) -> EFAFit:
+        """Return the same solution with other names of factors, as ``DTFit.rename`` does."""
+        return replace(self, given_names=new_names(names, self.factor_names, self.item_names))
+
+    def reflect(self, factors: Iterable[str]) -> EFAFit:
+        """Return the same solution with the named factors turned round: high is low."""
+        signs = np.where(turned(factors, self.factor_names), -1.0, 1.0)
+        pattern = self.rotated.pattern * signs
+        Phi = self.rotated.factor_correlations * np.outer(signs, signs)
+        return replace(self, rotated=Rotation(pattern, Phi, self.rotated.converged))
 
     @property
     def loadings(self) -> pd.DataFrame:
@@ -194,6 +276,58 @@ class EFAFit:
         more = {"h2": self.communalities, "u2": self.uniquenesses, "com": self.complexity}
         return self.loadings.assign(**more)
 
+    @property
+    def implied_correlations(self) -> pd.DataFrame:
+        """Correlations that the factors imply, P Φ P' + diag(u2), items by items."""
+        P, names = self.rotated.pattern, list(self.item_names)
+        implied = P @ self.rotated.factor_correlations @ P.T + np.diag(self.extraction.uniquenesses)
+        return pd.DataFrame(implied, index=names, columns=names)
+
+    def residuals(self) -> pd.DataFrame:
+        """Return the correlations less those that the factors imply, items by items."""
+        return self.dependence.to_frame() - self.implied_correlations
+
+    @property
+    def weights(self) -> pd.DataFrame:
+        """Weights of standardized items in regression scores, R⁻¹ P Φ (Thurstone 1935)."""
+        structure = self.rotated.pattern @ self.rotated.factor_correlations
+        # A generalized inverse, for an item may be a sum of others.
+        W = np.linalg.pinv(self.dependence.values, hermitian=True) @ structure
+        return self._by_factor(W, self.item_names)
+
+    def factor_scores(self, data: Any) -> pd.DataFrame:
+        """Estimate everybody's position on every factor (regression scores).
+
+        Items are standardized by the means and standard deviations of the rows that are given, as
+        a matrix of correlations knows no others: score all rows at once.
+
+        Parameters
+        ----------
+        data
+            Rows to score: DataFrame with the items among its columns, array, or file.
+
+        Returns
+        -------
+        DataFrame
+            Rows of the data by factors; NaN where an answer is missing.
+        """
+        index, X = rows_to_score(data, self.item_names)
+        rows = pd.DataFrame(X)
+        spread = rows.std().to_numpy()
+        if not (spread > 0).all():
+            fixed = ", ".join(_marked(self.item_names, ~(spread > 0)))
+            raise InputError(
+                f"All rows to score have the same answer to {fixed}, so that it cannot be "
+                "standardized. Give all rows that were fitted.",
+                "data",
+            )
+        Z = (rows - rows.mean()).to_numpy() / spread
+        return pd.DataFrame(Z @ self.weights.to_numpy(), index, list(self.factor_names))
+
+    def augment(self, data: Any) -> pd.DataFrame:
+        """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
+        return with_scores(data, self.factor_scores(data))
+
     def tidy(self) -> pd.DataFrame:
         """One row per item and factor: item, factor, loading."""
         pairs = [(item, factor) for item in self.item_names for factor in self.factor_names]
@@ -218,7 +352,9 @@ class EFAFit:
         least = checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")
         A: BoolArray = np.abs(self.rotated.pattern) >= least
         kept: BoolArray = np.logical_or.reduce(A, axis=0)
-        return Structure(A[:, kept], self.item_names, _marked(self.factor_names, kept))
+        negative = A & (self.rotated.pattern < 0)
+        names = _marked(self.factor_names, kept)
+        return Structure(A[:, kept], self.item_names, names, negative[:, kept])
 
     def summary(self, sort: bool = False, cutoff: float = 0.0, digits: int = 2) -> Summary:
         """Tabulate loadings, variance explained, factor correlations and fit.
@@ -250,11 +386,12 @@ class EFAFit:
         Parameters
         ----------
         kind
-            "loadings": heat map. "diagram": factors, items, and loadings as lines.
+            "loadings": heat map. "diagram": the path diagram, fit to print.
         ax
             Axes to draw on; a new figure if None.
         options
-            ``cutoff=0.3``: loadings of smaller size have no number, or no line.
+            ``cutoff=0.3``: loadings of smaller size have no number, or no arrow; ``texts=True``:
+            items with what they ask; of a diagram also ``residuals=True``.
         """
         return draw(_PICTURES, self, kind, ax, options)
 
@@ -285,7 +422,8 @@ class EFAFit:
         notes = ["h2: communality. u2: uniqueness. com: factors an item needs (Hofmann)."]
         notes += [f"Blank: below {cutoff:g}."] if cutoff > 0 else []
         headers = ("item", *map(str, frame.columns))
-        return Table(f"Standardized {kind}", headers, rows, "l" + "r" * (d + 3), tuple(notes))
+        table = Table(f"Standardized {kind}", headers, rows, "l" + "r" * (d + 3), tuple(notes))
+        return with_texts(table, map(str, frame.index), self.item_texts)
 
     def _fit_table(self) -> Table:
         f = self.fit_indices
@@ -344,12 +482,18 @@ def _test(chi: float | None, df: int, p_value: float | None) -> str:
     return f"{chi:.2f} on {df} df{test}"
 
 
-def _draw_loadings(fit: EFAFit, ax: Any, cutoff: float = 0.3) -> Any:
-    return draw_loadings(fit, ax, cutoff)
+def _draw_diagram(
+    fit: EFAFit,
+    ax: Any,
+    cutoff: float = 0.3,
+    residuals: bool = False,
+    texts: bool = False,
+) -> Any:
+    """Draw the path diagram."""
+    return diagram_plot.draw(fit.path_diagram(cutoff, residuals, texts), ax)
 
 
-def _draw_diagram(fit: EFAFit, ax: Any, cutoff: float = 0.3) -> Any:
-    return draw_diagram(fit, ax, cutoff)
-
-
-_PICTURES: dict[str, DrawFunction] = {"loadings": _draw_loadings, "diagram": _draw_diagram}
+_PICTURES: dict[str, DrawFunction] = {
+    "loadings": partial(draw_loadings, cutoff=0.3),
+    "diagram": _draw_diagram,
+}

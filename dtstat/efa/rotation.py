@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from dtstat.core import checks
-from dtstat.core.arrays import FloatArray
+from dtstat.core.arrays import FloatArray, kernel
+from dtstat.core.saved import register
 
 ROTATIONS = ("oblimin", "promax", "varimax", "none")
 OBLIQUE = ("oblimin", "promax")
@@ -20,6 +22,7 @@ _SMALLEST_STEP = 1e-9
 _STARTS_SEED = 20021967  # the random starts are part of the method, the same in every call
 
 
+@register(shapes={"pattern": "pd", "factor_correlations": "dd"})
 @dataclass(frozen=True, eq=False)
 class Rotation:
     """Rotated factors: ΛΛ' = P Φ P' for the unrotated Λ.
@@ -61,7 +64,9 @@ def rotate(L: FloatArray, rotation: str = "oblimin") -> Rotation:
     name = checks.choice("rotation", rotation, ROTATIONS)
     if name == "none" or L.shape[1] == 1:
         return arrange(Rotation(L.copy(), np.eye(L.shape[1])))
-    return arrange({"oblimin": oblimin, "promax": promax, "varimax": varimax}[name](L))
+    if name == "oblimin":
+        return arrange(oblimin(L))
+    return arrange(promax(L) if name == "promax" else varimax(L))
 
 
 def arrange(rotated: Rotation) -> Rotation:
@@ -73,7 +78,9 @@ def arrange(rotated: Rotation) -> Rotation:
     return Rotation(P * sign, Phi * np.outer(sign, sign), rotated.converged)
 
 
-def varimax(L: FloatArray, normalize: bool = True) -> Rotation:
+def varimax(
+    L: FloatArray, normalize: bool = True, smallest_angle: float = _SMALLEST_ANGLE
+) -> Rotation:
     """Rotate orthogonally to the largest variance of squared loadings (Kaiser 1958).
 
     Maximizes Σ_k [Σ_i v_ik⁴ / p − (Σ_i v_ik² / p)²] by rotations in the plane of two factors at
@@ -85,6 +92,8 @@ def varimax(L: FloatArray, normalize: bool = True) -> Rotation:
         (p, d) loadings.
     normalize
         Kaiser's normalization: give all items communality 1 while rotating.
+    smallest_angle
+        Angle of a planar rotation that is still made.
 
     References
     ----------
@@ -92,27 +101,31 @@ def varimax(L: FloatArray, normalize: bool = True) -> Rotation:
     Psychometrika 23, 187–200.
     """
     weights = _lengths(L) if normalize else np.ones((len(L), 1))
-    V = L / weights
+    V = np.ascontiguousarray((L / weights).T)  # factors as rows, which are near in memory
     for _ in range(_MOST_ROUNDS):
-        if _rotate_pairs(V) < _SMALLEST_ANGLE:
-            return Rotation(V * weights, np.eye(L.shape[1]))
-    return Rotation(V * weights, np.eye(L.shape[1]), converged=False)
+        if _rotate_pairs(V) < smallest_angle:
+            return Rotation(V.T * weights, np.eye(L.shape[1]))
+    return Rotation(V.T * weights, np.eye(L.shape[1]), converged=False)
 
 
+@kernel
 def _rotate_pairs(V: FloatArray) -> float:
-    """Rotate each pair of columns by Kaiser's best angle, in place; return the largest angle."""
-    p, d = V.shape
+    """Rotate each pair of rows by Kaiser's best angle, in place; return the largest angle."""
+    d, p = V.shape
     largest = 0.0
     for k in range(d - 1):
         for m in range(k + 1, d):
-            x, y = V[:, k].copy(), V[:, m].copy()
-            u, v = x**2 - y**2, 2 * x * y
-            a, b = u.sum(), v.sum()
-            across = 2 * (u @ v - a * b / p)
-            along = u @ u - v @ v - (a**2 - b**2) / p
-            angle = float(np.arctan2(across, along)) / 4
-            V[:, k] = x * np.cos(angle) + y * np.sin(angle)
-            V[:, m] = y * np.cos(angle) - x * np.sin(angle)
+            a = b = across = along = 0.0
+            for i in range(p):
+                u, v = V[k, i] ** 2 - V[m, i] ** 2, 2 * V[k, i] * V[m, i]
+                a, b = a + u, b + v
+                across += 2 * u * v
+                along += u * u - v * v
+            angle = math.atan2(across - 2 * a * b / p, along - (a * a - b * b) / p) / 4
+            cosine, sine = math.cos(angle), math.sin(angle)
+            for i in range(p):
+                x, y = V[k, i], V[m, i]
+                V[k, i], V[m, i] = x * cosine + y * sine, y * cosine - x * sine
             largest = max(largest, abs(angle))
     return largest
 
@@ -123,7 +136,7 @@ def _lengths(L: FloatArray) -> FloatArray:
     return np.where(lengths > 0, lengths, 1.0)
 
 
-def promax(L: FloatArray, power: float = 4.0) -> Rotation:
+def promax(L: FloatArray, power: float = 4.0, start: Rotation | None = None) -> Rotation:
     """Rotate obliquely toward varimax loadings raised to a power (Hendrickson & White 1964).
 
     With V the varimax loadings of items scaled to communality 1 and the target q_ik = sign(v_ik)
@@ -136,6 +149,8 @@ def promax(L: FloatArray, power: float = 4.0) -> Rotation:
         (p, d) loadings.
     power
         Larger powers give simpler loadings and more correlated factors.
+    start
+        Varimax rotation of L, if it is known.
 
     References
     ----------
@@ -143,7 +158,7 @@ def promax(L: FloatArray, power: float = 4.0) -> Rotation:
     structure. British Journal of Statistical Psychology 17, 65–70.
     """
     weights = _lengths(L)
-    start = varimax(L)
+    start = varimax(L) if start is None else start
     V = start.pattern / weights
     U = np.linalg.lstsq(V, np.sign(V) * np.abs(V) ** power, rcond=None)[0]
     U = U * np.sqrt(np.diag(np.linalg.inv(U.T @ U)))

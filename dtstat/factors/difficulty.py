@@ -30,6 +30,7 @@ from itertools import combinations
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.data.levels import count_levels
 from dtstat.dependence.polychoric import latent_correlation_matrix, thresholds
 from dtstat.factors.copula import FactorEstimate, fit_factors, nearest_correlation
 
@@ -89,7 +90,7 @@ def difficulty_pairs(
 def _ease(x: FloatArray) -> float:
     """Negative mean threshold of an item, for yes/no items Φ⁻¹(share of yes); NaN if it is fine."""
     first = x[:_SOME_ROWS]  # most items show there that they have more answers
-    if len(np.unique(first[~np.isnan(first)])) > _MOST_ANSWERS:
+    if len(count_levels(first)[0]) > _MOST_ANSWERS:
         return np.nan
     cuts = thresholds(x)
     return -float(cuts.mean()) if len(cuts) < _MOST_ANSWERS else np.nan

@@ -11,16 +11,17 @@ the model fits is said by the usual measures, under lavaan's names.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from typing import cast
 
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.fit_indices import p_value, rmsea_measures
 from dtstat.core.saved import register
-from dtstat.data.items import ItemData
-from dtstat.data.kinds import ItemKind
+from dtstat.data.items import ItemData, ItemKind
 from dtstat.dependence.influence import Influence, latent_influence, most_rows
 from dtstat.dependence.measures import BRIDGES, LATENT
 from dtstat.dependence.polychoric import latent_correlation_matrix
@@ -30,11 +31,12 @@ from dtstat.factors.copula import (
     fit_factors,
     nearest_correlation,
 )
+from dtstat.factors.derivatives import StandardErrors
 from dtstat.factors.robust import (
     RobustTest,
-    StandardErrors,
     degrees_of_freedom,
     implied_correlations,
+    misfit_scaling,
     robust_inference,
 )
 from dtstat.factors.scores import Marginals, normal_scores
@@ -45,6 +47,9 @@ from dtstat.simulation.designs import draw_normal
 _FEWEST_ROWS, _ROWS_PER_ITEM, _ROWS_PER_YES_OR_NO = 100, 4, 10
 _FEWEST_INFLUENCES = 200  # rows that Γ is estimated from
 _DRAWN_ROWS, _SEED = 5000, 0
+# The scaling of misfit is looked up in some rows: numbers in the array of their influences, fewest
+# rows, and most items for which that is worth its time.
+_SCALED_BY, _FEWEST_SCALED, _MOST_SCALED = 500_000, 50, 300
 _PERFECT = 0.999  # a correlation beyond has no standard error
 _RMSEA = ("rmsea", "rmsea.ci.lower", "rmsea.ci.upper", "rmsea.pvalue")
 
@@ -121,6 +126,29 @@ class Source:
         assert self.rows is not None
         return self.rows.influence(self.latent)
 
+    def misfit_scaling(self, n: int) -> Callable[[FactorEstimate], float] | None:
+        """Return what tells how much larger than that of normal rows a model's misfit is by chance.
+
+        None where that cannot be told: of a matrix of polychoric correlations, with few rows, and
+        with very many items.
+
+        Parameters
+        ----------
+        n
+            Rows behind an entry.
+        """
+        rows, p = self.rows, len(self.latent.R)
+        if rows is None or p > _MOST_SCALED or len(rows.values) < _FEWEST_SCALED:
+            return None
+        share = 1.0 if self.answers is None else n / cast(int, self.latent.n_obs)
+        known = rows
+
+        @cache
+        def influence() -> Influence:
+            return known.influence(self.latent, max(_SCALED_BY, _FEWEST_SCALED * p**2))
+
+        return lambda estimate: misfit_scaling(estimate, influence()) * share
+
 
 def _implied_rows(latent: LatentCorrelations) -> Answers | None:
     """Draw rows as a matrix of correlations implies them: normal, and so continuous.
@@ -142,6 +170,7 @@ def as_reported(
     support: BoolArray,
     n: int,
     ratings: bool,
+    tested: bool = True,
 ) -> ReportedModel:
     """Fit a structure to the correlations it is reported from, and test it.
 
@@ -157,23 +186,29 @@ def as_reported(
         Number of rows.
     ratings
         Whether ratings are reported as ratings.
+    tested
+        Whether to test it, which takes most of the time.
     """
-    if ratings and source.answers is not None and source.answers.has_ratings:
-        again = _behind_ratings(source.answers, source.latent)
-        if again is not None:
-            source, estimate = again, fit_factors(again.latent.R, n, support)
+    again = behind_ratings(source) if ratings else None
+    if again is not None:
+        source, estimate = again, fit_factors(again.latent.R, n, support)
     p, d = support.shape
     unknown = StandardErrors(np.full((p, d), np.nan), np.full((d, d), np.nan))
-    untested = _why_untested(source, estimate, n)
+    untested = _why_untested(source, estimate, n) if tested else "No test was asked for."
     if untested:
         return ReportedModel(source.latent, estimate, unknown, None, untested)
     test, errors = robust_inference(source.latent.R, estimate, source.influence, n)
     return ReportedModel(source.latent, estimate, errors, test, "")
 
 
-def _behind_ratings(answers: Answers, latent: LatentCorrelations) -> Source | None:
-    """Return polychoric or mixed correlations and their rows; None where a pair has none."""
-    values, kinds = answers.values, answers.kinds
+def behind_ratings(source: Source) -> Source | None:
+    """Return polychoric or mixed correlations and their rows; None without ratings.
+
+    None, too, where a pair has no such correlation.
+    """
+    if source.answers is None or not source.answers.has_ratings:
+        return None
+    values, kinds = source.answers.values, source.answers.kinds
     continuous = [kind == "continuous" for kind in kinds]
     if any(continuous):
         values = values.copy()
@@ -183,7 +218,7 @@ def _behind_ratings(answers: Answers, latent: LatentCorrelations) -> Source | No
         return None
     measure = "mixed" if any(continuous) else "polychoric"
     smallest = float(np.linalg.eigvalsh(R)[0])
-    again = LatentCorrelations(R, measure, latent.n_obs, False, smallest)
+    again = LatentCorrelations(R, measure, source.latent.n_obs, False, smallest)
     return Source(again, Answers(values, kinds))
 
 

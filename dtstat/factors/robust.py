@@ -37,15 +37,21 @@ the rows count as n_eff = 1 / (1/n + v). v is estimated from the misfit itself: 
 
     G = ½ tr[(Σ⁻¹R − I)²]
 
-on df degrees of freedom, E[G] is df (1/n + v), so n_eff = df / G, and n if the misfit is no larger
-than sampling error explains. If the model is true, v = 0 and criteria are the usual ones; √v is
-close to the RMSEA. Correlations that vary more than those of normal rows, such as rank and
-polychoric ones, have E[G] = c df (1/n + v) with a constant c (:func:`misfit_scaling`) that does not
-depend on the misfit. The misfit is divided by it; and as twice the differences of log-likelihoods
-are c times a chi-square, a row counts as 1/c: n_eff = 1 / (1/n + v) / c. G is the reweighted least
-squares discrepancy of Browne (1974): it needs no inverse of R, so that it exists with fewer rows
-than items, and n G has mean p(p + 1)/2 exactly, not only for large n, if Σ is the true covariance
-of normal rows.
+on df degrees of freedom, E[G] is df (1/n + v), and n G has the standard deviation √(2 df) if the
+model is true. What counts as misfit is only what exceeds the 95 % point of that,
+
+    v = max(0, G / df − [1 + 1.645 √(2 / df)] / n),
+
+so that true models keep all their rows but in one sample of twenty. The population correlations are
+an inverse Wishart matrix about the model with 1/v degrees of freedom, of which there must be more
+than p − 1 for it to exist: so v < 1/(p − 1), and the rows never count less than
+n (p − 1) / (n + p − 1). √v is close to the RMSEA. Correlations that vary more than those of normal
+rows, such as rank and polychoric ones, have E[G] = c df (1/n + v) with a constant c
+(:func:`misfit_scaling`) that does not depend on the misfit. The misfit is divided by it; and as
+twice the differences of log-likelihoods are c times a chi-square, a row counts as 1/c: n_eff = 1 /
+(1/n + v) / c. G is the reweighted least squares discrepancy of Browne (1974): it needs no inverse
+of R, so that it exists with fewer rows than items, and n G has mean p(p + 1)/2 exactly, not only
+for large n, if Σ is the true covariance of normal rows.
 
 References
 ----------
@@ -70,9 +76,9 @@ from dtstat.core.arrays import FloatArray
 from dtstat.core.saved import register
 from dtstat.dependence.influence import Influence
 from dtstat.factors.copula import FactorEstimate
-from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS
+from dtstat.factors.derivatives import Information, Score, StandardErrors
 
-_BLOCK = 2_000_000  # numbers of influences that are multiplied at a time
+_SIGNIFICANT = 1.645  # 95 % point of the normal distribution
 
 
 @register()
@@ -104,15 +110,6 @@ class RobustTest:
         return max(self.statistic * a + self.df - self.trace * a, 0.0)
 
 
-@register(shapes={"loadings": "pd", "factor_correlations": "dd"})
-@dataclass(frozen=True, eq=False)
-class StandardErrors:
-    """Standard errors of (p, d) loadings and (d, d) factor correlations; NaN where fixed."""
-
-    loadings: FloatArray
-    factor_correlations: FloatArray
-
-
 def robust_inference(
     R: FloatArray, estimate: FactorEstimate, influence: Influence, n: int
 ) -> tuple[RobustTest, StandardErrors]:
@@ -129,18 +126,19 @@ def robust_inference(
     n
         Rows.
     """
-    rows, score = influence.rows, _Score(estimate)
+    pairs, score = influence.pairs, Score(estimate)
     above = np.triu_indices(len(R), 1)
-    bread = score.bread()
-    g = score.of_rows(rows)[0]
-    E = score.residuals(rows, g @ bread)
-    s = np.einsum("rk,rk->r", E, E)
+    information = Information(score.information)
+    g = score.of_pairs(pairs)
+    E, s = score.residuals(pairs, information.solve(g))
     t1, wider = float(s.sum()) / (len(s) - 1), 1.0
     if influence.halves:
-        parts = (score.residuals(half, score.of_rows(half)[0] @ bread) for half in influence.halves)
-        half = float(np.mean([(part**2).sum() / (len(part) - 1) for part in parts]))
+        half = 0.0
+        for part in influence.halves:
+            squares = score.residual_squares(part, information.solve(score.of_pairs(part)))
+            half += squares / (part.shape[1] - 1) / len(influence.halves)
         wider = max(2 - half / t1, 1.0)
-    t2 = mean_square_product(E) + (float(s.var()) / (2 * n) if influence.bounded else 0.0)
+    t2 = mean_square_product(E, s) + (float(s.var()) / (2 * n) if influence.bounded else 0.0)
     residual = (R - implied_correlations(estimate))[above]
     test = RobustTest(
         statistic=n * float(residual @ residual),
@@ -148,11 +146,11 @@ def robust_inference(
         trace=t1 * wider,
         trace_of_square=t2 * wider**2,
         baseline=n * float((R[above] ** 2).sum()),
-        baseline_trace=float((rows**2).sum()) / 2 / (len(rows) - 1),
+        baseline_trace=float(np.vdot(pairs, pairs)) / (len(s) - 1),
     )
-    outer = _inverse(score.curvature(R))
-    covariance = wider * outer @ (g.T @ g / len(g)) @ outer / n
-    return test, score.errors(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+    moved = Information(score.curvature(R)).solve(g)
+    variances = wider * np.einsum("qr,qr->q", moved, moved) / len(s) / n
+    return test, score.errors(np.sqrt(variances))
 
 
 def misfit_scaling(estimate: FactorEstimate, influence: Influence) -> float:
@@ -160,12 +158,11 @@ def misfit_scaling(estimate: FactorEstimate, influence: Influence) -> float:
 
     c = tr(UΓ) / df with U = V − VΔ (Δ'VΔ)⁻¹ Δ'V.
     """
-    score, df = _Score(estimate), degrees_of_freedom(estimate)
+    df = degrees_of_freedom(estimate)
     if df <= 0:
         return 1.0
-    g, quadratic = score.of_rows(influence.rows)
-    explained = float(np.sum(score.bread() * (g.T @ g))) / len(g)
-    return (float(quadratic.mean()) - explained) * len(g) / (len(g) - 1) / df
+    unexplained = Score(estimate).unexplained(influence.pairs)
+    return unexplained / float((influence.pairs.shape[1] - 1) * df)
 
 
 def effective_rows(
@@ -176,8 +173,11 @@ def effective_rows(
     ``scaling`` is c, how much more the correlations vary than those of normal rows.
     """
     df, G = degrees_of_freedom(estimate), discrepancy(R, estimate) / scaling
-    rows = float(n_obs) if df <= 0 or df >= n_obs * G else df / G
-    return rows / scaling
+    by_chance = 1 + _SIGNIFICANT * math.sqrt(2 / max(df, 1))
+    v = max(G / df - by_chance / n_obs, 0.0) if df > 0 else 0.0
+    rows = 1 / (1 / n_obs + v)
+    spread = max(len(R) - 1, 1)  # most that the population can vary about the model: v < 1/(p − 1)
+    return max(rows, n_obs * spread / (n_obs + spread)) / scaling
 
 
 def discrepancy(R: FloatArray, estimate: FactorEstimate) -> float:
@@ -208,115 +208,12 @@ def degrees_of_freedom(estimate: FactorEstimate) -> int:
     return p * (p + 1) // 2 - estimate.n_parameters
 
 
-def mean_square_product(E: FloatArray) -> float:
-    """Mean of (E_r'E_s)² over pairs of different rows of (m, k) numbers.
+def mean_square_product(E: FloatArray, own: FloatArray) -> float:
+    """Mean of (E_r'E_s)² over pairs of different columns of (k, m) numbers.
 
-    The sum over all pairs is that of the squares of EE', or of E'E, whichever is smaller.
+    The sum over all pairs is that of the squares of E'E, or of EE', whichever is smaller; ``own``
+    holds the (m,) E_r'E_r.
     """
-    m = len(E)
-    products = E @ E.T if m < E.shape[1] else E.T @ E
-    own = np.einsum("rk,rk->r", E, E)
-    return (float(np.sum(products**2)) - float(own @ own)) / (m * (m - 1))
-
-
-def _inverse(A: FloatArray) -> FloatArray:
-    """Inverse of a symmetric matrix; a generalized one on a ridge."""
-    return np.asarray(np.linalg.pinv(A, hermitian=True), dtype=np.float64)
-
-
-class _Score:
-    """Derivatives of the discrepancy in loadings, factor correlations and uniquenesses, by row."""
-
-    def __init__(self, estimate: FactorEstimate) -> None:
-        self._L, self._Phi = estimate.loadings, estimate.factor_correlations
-        self._loading = np.nonzero(self._L)
-        self._phi = np.triu_indices(len(self._Phi), 1)
-        self._free = np.flatnonzero(estimate.uniquenesses > 1.01 * LEAST_UNIQUENESS)
-        self._C = self._L @ self._Phi
-        Sigma = self._C @ self._L.T + np.diag(estimate.uniquenesses)
-        self._P = np.asarray(np.linalg.inv(Sigma), dtype=np.float64)
-
-    def of_rows(self, influence: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(m, q) Δ'V I_r and (m,) I_r' V I_r."""
-        m, p = len(influence), len(self._L)
-        q = len(self._loading[0]) + len(self._phi[0]) + len(self._free)
-        g, quadratic = np.empty((m, q)), np.empty(m)
-        step = max(1, _BLOCK // p**2)
-        for start in range(0, m, step):
-            block = slice(start, start + step)
-            N = self._P @ influence[block] @ self._P
-            quadratic[block] = 0.5 * np.einsum("rij,rij->r", N, influence[block])
-            g[block] = self._derivatives(N)
-        return g, quadratic
-
-    def _derivatives(self, N: FloatArray) -> FloatArray:
-        """½ ⟨∂Σ/∂θ, N⟩ for a stack of symmetric N."""
-        i, k = self._loading
-        a, b = self._phi
-        of_loadings = (N @ self._C)[:, i, k]
-        of_phi = (self._L.T @ N @ self._L)[:, a, b]
-        return np.hstack([of_loadings, of_phi, 0.5 * N[:, self._free, self._free]])
-
-    def residuals(self, influence: FloatArray, change: FloatArray) -> FloatArray:
-        """(m, p(p − 1)/2) E_r = I_r − Δ dθ_r, with dθ_r how far each row moves the estimates."""
-        m, p = len(influence), len(self._L)
-        (i, k), (a, b) = self._loading, self._phi
-        above = np.triu_indices(p, 1)
-        residuals = np.empty((m, len(above[0])))
-        step = max(1, _BLOCK // p**2)
-        for start in range(0, m, step):
-            block = slice(start, start + step)
-            moved = change[block]
-            dL = np.zeros((len(moved), *self._L.shape))
-            dL[:, i, k] = moved[:, : len(i)]
-            dPhi = np.zeros((len(moved), *self._Phi.shape))
-            dPhi[:, a, b] = dPhi[:, b, a] = moved[:, len(i) : len(i) + len(a)]
-            half = dL @ self._C.T + 0.5 * (self._L @ dPhi @ self._L.T)
-            E = influence[block] - half - half.transpose(0, 2, 1)
-            residuals[block] = E[:, above[0], above[1]]
-        return residuals
-
-    def bread(self) -> FloatArray:
-        """(q, q) inverse of the information Δ'VΔ; a generalized one on a ridge."""
-        return _inverse(self._products(self._P))
-
-    def curvature(self, R: FloatArray) -> FloatArray:
-        """(q, q) second derivatives of ½ (log|Σ| + tr Σ⁻¹R), the observed information.
-
-        With M = Σ⁻¹RΣ⁻¹, D = Σ⁻¹ − M and Q(X)_ab = ½ tr(Σ_a X Σ_b X) it is
-        Q(Σ⁻¹ + M) − 2 Q(Σ⁻¹) − Q(M) + ½ tr(Σ_ab D).
-        """
-        (i, k), (a, b), P, e = self._loading, self._phi, self._P, len(self._loading[0])
-        M = P @ R @ P
-        D = P - M
-        H = self._products(P + M) - 2 * self._products(P) - self._products(M)
-        H[:e, :e] += D[np.ix_(i, i)] * self._Phi[np.ix_(k, k)]
-        DL = (D @ self._L)[i]
-        cross = (k[:, None] == a) * DL[:, b] + (k[:, None] == b) * DL[:, a]
-        H[:e, e : e + len(a)] += cross
-        H[e : e + len(a), :e] += cross.T
-        return H
-
-    def _products(self, P: FloatArray) -> FloatArray:
-        """(q, q) ½ tr(Σ_a P Σ_b P)."""
-        (i, k), (a, b), f = self._loading, self._phi, self._free
-        L = self._L
-        PC, PL = P @ self._C, P @ L
-        CPC, LPC, LPL = self._C.T @ PC, L.T @ PC, L.T @ PL
-        loading = P[np.ix_(i, i)] * CPC[np.ix_(k, k)]
-        loading += PC[np.ix_(i, k)] * PC[np.ix_(i, k)].T
-        mixed = PL[np.ix_(i, a)] * LPC[np.ix_(b, k)].T + PL[np.ix_(i, b)] * LPC[np.ix_(a, k)].T
-        phi = LPL[np.ix_(a, a)] * LPL[np.ix_(b, b)] + LPL[np.ix_(a, b)] * LPL[np.ix_(b, a)]
-        loading_psi = P[np.ix_(i, f)] * PC[np.ix_(f, k)].T
-        phi_psi = PL[np.ix_(f, a)].T * PL[np.ix_(f, b)].T
-        psi = 0.5 * P[np.ix_(f, f)] ** 2
-        rows = [loading, mixed, loading_psi], [mixed.T, phi, phi_psi]
-        return np.block([*rows, [loading_psi.T, phi_psi.T, psi]])
-
-    def errors(self, errors: FloatArray) -> StandardErrors:
-        """Put the errors of all parameters where they belong."""
-        (i, k), (a, b) = self._loading, self._phi
-        loadings, phi = np.full(self._L.shape, np.nan), np.full(self._Phi.shape, np.nan)
-        loadings[i, k] = errors[: len(i)]
-        phi[a, b] = phi[b, a] = errors[len(i) : len(i) + len(a)]
-        return StandardErrors(loadings, phi)
+    k, m = E.shape
+    products = E.T @ E if m < k else E @ E.T
+    return (float(np.vdot(products, products)) - float(own @ own)) / float(m * (m - 1))

@@ -23,6 +23,7 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.saved import register
+from dtstat.data.levels import count_levels, find_levels
 from dtstat.factors.copula import FactorEstimate
 
 _FAR = 1e3  # standard deviations within which standardizing is linear
@@ -48,6 +49,34 @@ def factor_scores(estimate: FactorEstimate, Z: FloatArray) -> tuple[FloatArray, 
         if pattern.items.any():
             scores[pattern.rows] = Z[np.ix_(pattern.rows, pattern.items)] @ pattern.W @ pattern.V
             errors[pattern.rows] = np.sqrt(pattern.V.diagonal())
+    return scores, errors
+
+
+def normal_posterior(estimate: FactorEstimate, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(n, d) means and (n, d, d) covariances of the factors given standard rows."""
+    mean = np.zeros((len(Z), estimate.loadings.shape[1]))
+    covariance = np.empty((*mean.shape, mean.shape[1]))
+    for pattern in _patterns(estimate, Z):
+        mean[pattern.rows] = Z[np.ix_(pattern.rows, pattern.items)] @ pattern.W @ pattern.V
+        covariance[pattern.rows] = (pattern.V + pattern.V.T) / 2
+    return mean, covariance
+
+
+def bartlett_scores(estimate: FactorEstimate, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(n, d) scores (Λ'Ψ⁻¹Λ)⁻¹ Λ'Ψ⁻¹x (Bartlett 1937) of standard rows, and standard errors.
+
+    They are unbiased given the factors, and scatter more than regression scores. NaN for rows
+    whose items do not tell all factors apart.
+    """
+    scores = np.full((len(Z), estimate.loadings.shape[1]), np.nan)
+    errors = np.full(scores.shape, np.nan)
+    for pattern in _patterns(estimate, Z):
+        information = estimate.loadings[pattern.items].T @ pattern.W
+        if np.linalg.matrix_rank(information, hermitian=True) == len(information):
+            covariance = np.linalg.inv(information)
+            x = Z[np.ix_(pattern.rows, pattern.items)]
+            scores[pattern.rows] = x @ pattern.W @ covariance
+            errors[pattern.rows] = np.sqrt(covariance.diagonal())
     return scores, errors
 
 
@@ -176,16 +205,15 @@ class Marginals:
 
 def learn_marginals(X: FloatArray) -> Marginals:
     """Learn the margins of (n, p) answers, NaN for missing ones; every item must vary."""
-    return Marginals(*zip(*(_margin(x[~np.isnan(x)]) for x in X.T), strict=True))
+    return Marginals(*zip(*(_margin(x) for x in X.T), strict=True))
 
 
 def normal_scores(X: FloatArray) -> FloatArray:
     """(n, p) normal scores of every answer among its own; NaN stays NaN."""
-    scores = np.full(X.shape, np.nan)
+    scores = np.empty(X.shape)
     for column, x in zip(scores.T, X.T, strict=True):
-        observed = ~np.isnan(x)
-        _, place, counts = np.unique(x[observed], return_inverse=True, return_counts=True)
-        column[observed] = _scores(counts)[place]
+        _, codes, counts = find_levels(x)
+        column[:] = np.append(_scores(counts), np.nan)[codes]  # code −1, missing, is the last
     return scores
 
 
@@ -201,12 +229,12 @@ def linear_marginals(X: FloatArray) -> Marginals:
 def _margin(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     from scipy.special import ndtri
 
-    answers, counts = np.unique(x, return_counts=True)
+    answers, counts = count_levels(x)
     scores = _scores(counts)
-    kept = _spread(scores)
+    kept, n = _spread(scores), counts.sum()
     # Between answers that are kept; without gaps that is P(X ≤ a).
-    upto = np.cumsum(counts) / len(x)
-    between = (upto[kept[:-1]] + (upto[kept[1:]] - counts[kept[1:]] / len(x))) / 2
+    upto = np.cumsum(counts) / n
+    between = (upto[kept[:-1]] + (upto[kept[1:]] - counts[kept[1:]] / n)) / 2
     return answers[kept], scores[kept], ndtri(between)
 
 

@@ -42,6 +42,7 @@ from dtstat.factors.maximum_likelihood import (
     POWER_ITERATIONS,
     RIDGE,
 )
+from dtstat.factors.small_matrices import add, cholesky, clear, dot, multiply, solve
 
 # R, item and factor of the edges, first edge of each item; room for c, d × d matrices and RW
 Model = tuple[FloatArray, IntArray, IntArray, IntArray, FloatArray, FloatArray, FloatArray]
@@ -66,11 +67,38 @@ def fit_small(
     heeds ``enough``, if it takes more than ``max_iterations`` steps here. A step costs some 5 µs
     for 25 items and 5 factors.
     """
+    found = _maximize(R, support, tolerance / n_obs, max_iterations)
+    if found is None:
+        return fit_factors(R, n_obs, support, tolerance, enough=enough)
+    theta, value, steps = found
+    p, d = support.shape
+    E = len(theta) - p - d * (d + 1) // 2
+    L, T = np.zeros((p, d)), np.zeros((d, d))
+    L[support] = theta[:E]
+    T[np.tri(d, dtype=bool)] = theta[E + p :]
+    psi = np.exp(np.maximum(theta[E : E + p], LOG_LEAST))
+    return as_estimate(L, T, psi, value, n_obs, E, True, steps)
+
+
+def small_log_likelihood(
+    R: FloatArray, n_obs: int, support: BoolArray, tolerance: float, max_iterations: int
+) -> float:
+    """Log-likelihood that :func:`fit_small` finds, where nothing else is asked for."""
+    found = _maximize(R, support, tolerance / n_obs, max_iterations)
+    if found is None:
+        return fit_factors(R, n_obs, support, tolerance).log_likelihood
+    return n_obs * (found[1] - len(R) / 2 * math.log(2 * math.pi))
+
+
+def _maximize(
+    R: FloatArray, support: BoolArray, least_gain: float, max_iterations: int
+) -> tuple[FloatArray, float, int] | None:
+    """Return θ, the maximum per row and the steps it took; None if they were not enough."""
     p, d = support.shape
     # Contiguous even where numpy gives columns of a table: for numba a second layout is a second
     # type, and handing a tuple of one to code for the other corrupts memory (seen with 0.60).
     item, factor = map(np.ascontiguousarray, support.nonzero())
-    E, least_gain = len(item), tolerance / n_obs
+    E = len(item)
     first = item.searchsorted(np.arange(p + 1))
     size = max(d, 1)  # kernels take first rows of these matrices, also without factors
     room = np.empty(E), np.empty((7, size, size)), np.empty((d, p))
@@ -86,13 +114,7 @@ def fit_small(
         left = max_iterations - steps
         value, converged, more = climb(model, theta, value, least_gain, left)
         steps += more
-    if not converged:
-        return fit_factors(R, n_obs, support, tolerance, enough=enough)
-    L, T = np.zeros((p, d)), np.zeros((d, d))
-    L[item, factor] = theta[:E]
-    T[np.tri(d, dtype=bool)] = theta[E + p :]
-    psi = np.exp(np.maximum(theta[E : E + p], LOG_LEAST))
-    return as_estimate(L, T, psi, value, n_obs, E, converged, steps)
+    return (theta, value, steps) if converged else None
 
 
 @kernel
@@ -122,7 +144,7 @@ def accelerated_em(
                 d_ahead[a, j] = new_ahead[j] - ahead[j]
                 d_f[a, j] = (new_ahead[j] - proposal[j]) - (ahead[j] - theta[j])
             for b in range(min(remembered, MEMORY)):
-                gram[0, a, b] = gram[0, b, a] = _dot(d_f[a], d_f[b])
+                gram[0, a, b] = gram[0, b, a] = dot(d_f[a], d_f[b])
         for j in range(len(theta)):
             theta[j], ahead[j] = proposal[j], new_ahead[j]
         calm = calm + 1 if new_value - value < least_gain else 0
@@ -145,13 +167,13 @@ def _propose(past: FloatArray, gram: FloatArray, k: int) -> None:
         for b in range(a):
             M[a, b] = gram[0, a, b]
         M[a, a] = gram[0, a, a] * (1 + RIDGE)
-        gamma[a] = _dot(d_f[a], proposal)
+        gamma[a] = dot(d_f[a], proposal)
     for j in range(len(theta)):
         proposal[j] = ahead[j]
-    if _cholesky(M, k):
-        _solve(M, gamma, k)
+    if cholesky(M, k):
+        solve(M, gamma, k)
         for a in range(k):
-            _add(proposal, -gamma[a], d_ahead[a])
+            add(proposal, -gamma[a], d_ahead[a])
 
 
 @kernel
@@ -187,7 +209,7 @@ def climb(  # noqa: C901 (one loop)
             new_g[j] *= 2 * new_x[j] * unit[j] * math.exp(-theta[j])
         gain = new_value - value
         short = gain >= _ARMIJO * length * slope
-        if (not short or _dot(new_g, step) > _WOLFE * slope) and tries < _TRIES:
+        if (not short or dot(new_g, step) > _WOLFE * slope) and tries < _TRIES:
             low, high = (length, high) if short else (low, length)
             length = 2 * length if high == np.inf else (low + high) / 2
             tries += 1
@@ -199,7 +221,7 @@ def climb(  # noqa: C901 (one loop)
             for j in range(size):
                 s[a, j] = new_x[j] - x[j]
                 y[a, j] = g[j] - new_g[j]
-            sy[a] = _dot(s[a], y[a])
+            sy[a] = dot(s[a], y[a])
             remembered = remembered + 1 if sy[a] > 0 else remembered
         calm = calm + 1 if gain < least_gain else 0
         x, new_x, g, new_g = new_x, x, new_g, g
@@ -225,15 +247,15 @@ def _quasi_newton(
     oldest = max(remembered - CORRECTIONS, 0)
     for b in range(remembered - 1, oldest - 1, -1):
         a = b % CORRECTIONS
-        weight[a] = _dot(s[a], step) / sy[a]
-        _add(step, -weight[a], y[a])
+        weight[a] = dot(s[a], step) / sy[a]
+        add(step, -weight[a], y[a])
     if remembered:
         a = (remembered - 1) % CORRECTIONS
-        _add(step, sy[a] / _dot(y[a], y[a]) - 1, step)
+        add(step, sy[a] / dot(y[a], y[a]) - 1, step)
     for b in range(oldest, remembered):
         a = b % CORRECTIONS
-        _add(step, weight[a] - _dot(y[a], step) / sy[a], s[a])
-    return _dot(g, step)
+        add(step, weight[a] - dot(y[a], step) / sy[a], s[a])
+    return dot(g, step)
 
 
 @kernel
@@ -244,7 +266,7 @@ def write_start(model: Model, theta: FloatArray) -> None:  # noqa: C901 (loops o
     S, Phi, squared, fourth = squares[0], squares[1], squares[2, 0], squares[3, 0]
     _first_components(model)
     for k in range(4):
-        _clear(squares[k])
+        clear(squares[k])
     for e in range(E):
         i, k, square = item[e], factor[e], v[e] * v[e]
         squared[k] += R[i, i] * square
@@ -266,7 +288,7 @@ def write_start(model: Model, theta: FloatArray) -> None:  # noqa: C901 (loops o
             for g in range(first[i], first[i + 1]):
                 explained += theta[e] * Phi[factor[e], factor[g]] * theta[g]
         theta[E + i] = math.log(max(R[i, i] - explained, 0.1 * R[i, i]))
-    _cholesky(Phi, d)
+    cholesky(Phi, d)
     for k in range(d):
         for m in range(k + 1):
             theta[E + p + k * (k + 1) // 2 + m] = Phi[k, m]
@@ -277,7 +299,7 @@ def _first_components(model: Model) -> None:  # noqa: C901 (as above)
     """Write the first principal component v of each factor's items, edge by edge, and RV."""
     R, item, factor, _, v, squares, RV = model
     E, d, norm = len(item), len(RV), squares[0, 0]
-    _clear(RV)
+    clear(RV)
     for e in range(E):
         for j in range(len(R)):
             RV[factor[e], j] += abs(R[item[e], j])
@@ -298,9 +320,9 @@ def _first_components(model: Model) -> None:  # noqa: C901 (as above)
                 norm[factor[e]] += v[e] * v[e]
             for e in range(E):
                 v[e] /= math.sqrt(norm[factor[e]])
-        _clear(RV)
+        clear(RV)
         for e in range(E):
-            _add(RV[factor[e]], v[e], R[item[e]])
+            add(RV[factor[e]], v[e], R[item[e]])
 
 
 @kernel
@@ -313,8 +335,8 @@ def _evaluate(model: Model, theta: FloatArray) -> float:  # noqa: C901 (as above
     (d, p), E = RW.shape, len(item)
     C_zz, T, G, V, WRW, B = squares[0], squares[1], squares[2], squares[3], squares[4], squares[5]
     log_det = trace = 0.0
-    _clear(RW)
-    _clear(G)
+    clear(RW)
+    clear(G)
     for i in range(p):
         log_psi = max(theta[E + i], LOG_LEAST)
         precision = math.exp(-log_psi)
@@ -323,27 +345,27 @@ def _evaluate(model: Model, theta: FloatArray) -> float:  # noqa: C901 (as above
         for e in range(first[i], first[i + 1]):
             k = factor[e]
             c[e] = theta[e] * precision  # w_e, until the moments are known
-            _add(RW[k], c[e], R[i])
+            add(RW[k], c[e], R[i])
             for g in range(first[i], first[i + 1]):
                 G[k, factor[g]] += c[e] * theta[g]
     for k in range(d):
         for m in range(d):
             T[k, m] = theta[E + p + k * (k + 1) // 2 + m] if m <= k else 0.0
     K = C_zz
-    _multiply(G, T, B)
-    _multiply(B, T, K)
+    multiply(G, T, B)
+    multiply(B, T, K)
     for k in range(d):
         K[k, k] += 1.0
-    _cholesky(K, d)
+    cholesky(K, d)
     for k in range(d):
         log_det += 2 * math.log(K[k, k])
         for m in range(d):
             B[k, m] = T[m, k]
         for a in range(k):
-            _add(B[k], -K[k, a], B[a])
-        _add(B[k], 1 / K[k, k] - 1, B[k])
-    _multiply(B, B, V)
-    _clear(WRW)
+            add(B[k], -K[k, a], B[a])
+        add(B[k], 1 / K[k, k] - 1, B[k])
+    multiply(B, B, V)
+    clear(WRW)
     for e in range(E):
         for m in range(d):
             WRW[factor[e], m] += c[e] * RW[m, item[e]]
@@ -351,11 +373,11 @@ def _evaluate(model: Model, theta: FloatArray) -> float:  # noqa: C901 (as above
         c[e] = 0.0
         for m in range(d):
             c[e] += V[factor[e], m] * RW[m, item[e]]
-    _multiply(WRW, V, B)
-    _multiply(B, V, C_zz)
+    multiply(WRW, V, B)
+    multiply(B, V, C_zz)
     for k in range(d):
         trace -= B[k, k]
-        _add(C_zz[k], 1.0, V[k])
+        add(C_zz[k], 1.0, V[k])
     return -0.5 * (log_det + trace)
 
 
@@ -377,14 +399,14 @@ def _em_step(model: Model, ahead: FloatArray) -> None:
         if m == 1:
             slope[0] /= M[0, 0]
         else:
-            _cholesky(M, m)
-            _solve(M, slope, m)
+            cholesky(M, m)
+            solve(M, slope, m)
         psi = R[i, i]
         for a in range(m):
             psi -= slope[a] * c[begin + a]
             ahead[begin + a] = slope[a] * scale[factor[begin + a]]
         ahead[E + i] = math.log(max(psi, LEAST_UNIQUENESS))
-    _cholesky(C_zz, d)
+    cholesky(C_zz, d)
     for k in range(d):
         for m in range(k + 1):
             ahead[E + p + k * (k + 1) // 2 + m] = C_zz[k, m] / scale[k]
@@ -407,92 +429,15 @@ def _gradient(model: Model, theta: FloatArray, g: FloatArray) -> None:
             residual += (LC - 2 * c[e]) * theta[e]
             g[e] = (c[e] - LC) / psi
         g[E + i] = 0.5 * (residual / psi - 1)
-    _multiply(V, G, Q)
+    multiply(V, G, Q)
     for k in range(d):
-        _add(Q[k], -2.0, Q[k])
+        add(Q[k], -2.0, Q[k])
         Q[k, k] += 1.0
-    _multiply(WRW, Q, X)
+    multiply(WRW, Q, X)
     for k in range(d):
-        _add(X[k], -1.0, G[k])
-    _multiply(Q, X, V)
-    _multiply(V, T, X)
+        add(X[k], -1.0, G[k])
+    multiply(Q, X, V)
+    multiply(V, T, X)
     for k in range(d):
         for m in range(k + 1):
             g[E + p + k * (k + 1) // 2 + m] = X[k, m]
-
-
-@kernel
-def _dot(a: FloatArray, b: FloatArray) -> float:
-    """Return the inner product, from four sums so that they need not wait for one another."""
-    x = y = z = w = 0.0
-    n = len(a)
-    for j in range(0, n - 3, 4):
-        x += a[j] * b[j]
-        y += a[j + 1] * b[j + 1]
-        z += a[j + 2] * b[j + 2]
-        w += a[j + 3] * b[j + 3]
-    for j in range(n - n % 4, n):
-        x += a[j] * b[j]
-    return x + y + z + w
-
-
-@kernel
-def _add(a: FloatArray, factor: float, b: FloatArray) -> None:
-    """Add a multiple of b to a."""
-    for j in range(len(a)):
-        a[j] += factor * b[j]
-
-
-@kernel
-def _clear(A: FloatArray) -> None:
-    """Set a matrix to zero; an assignment to A[:] would take longer to compile than all else."""
-    for k in range(A.shape[0]):
-        for m in range(A.shape[1]):
-            A[k, m] = 0.0
-
-
-@kernel
-def _multiply(A: FloatArray, B: FloatArray, AB: FloatArray) -> None:
-    """Write AᵀB, for square matrices."""
-    d = len(A)
-    _clear(AB)
-    for k in range(d):
-        for a in range(d):
-            for m in range(d):
-                AB[k, m] += A[a, k] * B[a, m]
-
-
-@kernel
-def _cholesky(A: FloatArray, size: int) -> bool:
-    """Replace the lower triangle of the leading block by its root; return whether it has one.
-
-    If not, what it has instead is that of a matrix nearby, which one can go on with.
-    """
-    definite = True
-    for k in range(size):
-        least = RIDGE * A[k, k]
-        for m in range(k):
-            total = A[k, m]
-            for a in range(m):
-                total -= A[k, a] * A[m, a]
-            A[k, m] = total / A[m, m]
-        square = A[k, k]
-        for a in range(k):
-            square -= A[k, a] * A[k, a]
-        definite = definite and square > 0
-        square = max(square, least)
-        A[k, k] = math.sqrt(square) if square > 0 else 1.0
-    return definite
-
-
-@kernel
-def _solve(A: FloatArray, b: FloatArray, size: int) -> None:
-    """Replace b by the solution of AAᵀx = b, A lower triangular."""
-    for k in range(size):
-        for a in range(k):
-            b[k] -= A[k, a] * b[a]
-        b[k] /= A[k, k]
-    for k in range(size - 1, -1, -1):
-        for a in range(k + 1, size):
-            b[k] -= A[a, k] * b[a]
-        b[k] /= A[k, k]

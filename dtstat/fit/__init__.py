@@ -1,1 +1,1 @@
-"""``dtstat.fit`` from request to result: pipeline, tables, summary, pictures, page."""
+"""``dtstat.fit`` from request to result: pipeline, tables, summary, pictures."""

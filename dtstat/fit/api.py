@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import get_args
+
+import numpy as np
 
 from dtstat.core import checks
 from dtstat.core.checkpoints import CheckpointFile, checkpoint_seed
-from dtstat.core.checks import Seed
+from dtstat.core.checks import Seed, Thresholds, check_children, check_thresholds
 from dtstat.core.errors import InputError, nearest
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
-from dtstat.data.frames import as_frame, has_names
 from dtstat.data.items import ItemData, as_items
+from dtstat.data.readers import as_frame, has_names, take_columns
+from dtstat.data.texts import given_texts
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.matrix import DependenceMatrix
@@ -18,6 +23,7 @@ from dtstat.dependence.moments import as_matrix, has_unit_diagonal
 from dtstat.dependence.sparse import SparseDependence
 from dtstat.fit.curve_pipeline import fit_curves
 from dtstat.fit.pipeline import fit_items, fit_matrix
+from dtstat.fit.record import FitRecord
 from dtstat.fit.request import (
     Estimator,
     FitRequest,
@@ -28,10 +34,11 @@ from dtstat.fit.request import (
     Uncovered,
     apply_preset,
     check_request,
+    settle_criterion,
     settle_randomness,
+    whole_n_factors,
 )
 from dtstat.fit.result import DTFit
-from dtstat.path.solution_path import Thresholds, check_children, check_thresholds
 from dtstat.search.choose import GIVEN, by_first_item, first_item_order
 from dtstat.structure.structure import Structure
 from dtstat.structure.syntax import Given, as_structure
@@ -39,6 +46,7 @@ from dtstat.structure.syntax import Given, as_structure
 
 def fit(
     data: Data,
+    n_factors: int | None = FitRequest.n_factors,
     measure: str | PairFunction = FitRequest.measure,
     search: Search = FitRequest.search,
     thresholds: Thresholds = FitRequest.thresholds,
@@ -57,12 +65,14 @@ def fit(
     n_jobs: Jobs = None,
     progress: Progress = None,
     checkpoint: CheckpointFile = None,
+    labels: Mapping[str, str] | None = None,
 ) -> DTFit:
     """Find the factors behind the items, fit them, and say what else was possible.
 
     Items are joined where their dependence exceeds a threshold; independent maximal cliques are
-    candidate factors (Algorithm 1). Candidate structures are fitted as confirmatory factor models
-    and one is chosen. With an estimator of curves, the best few are fitted again as
+    candidate factors (Algorithm 1). They are the leaves of a tree that has a structure for every
+    number of factors down to one; the level that stands out most is the answer, and ``levels`` and
+    ``level(k)`` have the others. With an estimator of curves, the best few are fitted again as
 
         X_i = g_i(Z) + ε_i,   or for a rating   P(X_i ≤ c | Z) = Φ(τ_c − g_i(Z)),   Z ~ N(0, Φ),
 
@@ -73,17 +83,19 @@ def fit(
     data
         DataFrame, 2-d array, path of a file, ItemData, or a DependenceMatrix; or a covariance
         matrix with ``n_obs``, of which the correlations are taken.
+    n_factors
+        Number of factors, if it is known; None to let the data decide.
     measure
         What is thresholded; see :func:`dtstat.measures`.
     search
-        "barcode": each factor is a clique at its own threshold, so strong and weak scales are
-        found together; "threshold": one threshold for all factors, as in the paper;
-        "sequential": the barcode search, then factors that show only when others are explained,
-        because all their items have a second parent. A heuristic: no theorem says when it is
-        right. Use it where cross-loadings may hide factors; unless it explains clearly more, the
-        answer is that of "barcode".
+        "tree": cliques, each factor at its own threshold, are joined two by two down to one factor
+        (:mod:`dtstat.search.tree`); "threshold": one threshold for all factors, as in the paper;
+        "sequential": the tree, then factors that show only when others are explained, because all
+        their items have a second parent. A heuristic: no theorem says when it is right. Use it
+        where cross-loadings may hide factors; unless it explains clearly more, the answer is that
+        of "tree".
     thresholds
-        For "threshold": "exact" for all, a number of evenly spaced ones, or a list.
+        For search="threshold": "exact" for all, a number of evenly spaced ones, or a list.
     estimator
         "copula": maximum likelihood on latent correlations from ranks (any increasing item
         response). Ratings are reported as ratings: structures are searched and compared by ranks;
@@ -95,28 +107,33 @@ def fit(
         the extra ``neural``. Long-tailed items are fitted by their normal scores, except with
         ``preset="paper"``; ``notes`` names them.
     criterion
-        "ebic", "bic" or "aic": fit against number of parameters. "validation": likelihood of a
-        fifth of the rows under models of the others; "validation_2se": the smallest structure not
-        clearly behind the best of those; "cv": five-fold cross-validation.
+        "step": of the levels of the tree that the rows support, the one at which one fewer factor
+        costs most beside what one more gains, and on which different ways to sort the items agree
+        (:mod:`dtstat.search.levels`); where there is no tree, or curves are fitted, it means
+        "ebic". "ebic", "bic" or "aic": fit against number of parameters; of the three only ebic
+        pays for having searched. "validation": likelihood of a fifth of the rows under models of
+        the others; "validation_2se": the smallest structure not clearly behind the best of those;
+        "cv": five-fold cross-validation. These find the structure that predicts new answers best,
+        which usually has too many factors: one too many hardly costs any prediction.
     min_children
         Fewest items of a factor.
     uncovered
         Items of no clique: "attach" them to the factor they load on most where the loading pays
-        (marked in every table), "report" them, or make it an "error".
+        (marked in every table), "report" them, or make it an "error" if an item is in no factor.
     refine
         Whether to add and drop single loadings (cross-loadings) as long as the criterion falls;
         only loadings of at least 0.2 are added.
     missing
         As in :func:`dtstat.dependence`.
     misfit
-        "estimated": the model is an approximation; misfit beyond sampling error limits what the
-        rows count in the choice (Wu & Browne 2015), so that large surveys do not buy a factor for
-        every small misfit. "none": the model is exactly true of some structure.
+        "estimated": the model is an approximation; misfit of the finest level beyond sampling error
+        limits what the rows count in the choice (Wu & Browne 2015), so that large surveys do not
+        buy a factor for every small misfit. "none": the model is exactly true of some structure.
     structure
         A structure to fit instead of searching for one (a Structure, a fit, a scoring key or
         lavaan's syntax); its items are picked from the data, its factors keep their names.
     finalists
-        With curves: so many structures, the best by the copula, are fitted with them.
+        With curves: how many of the best structures by the copula are fitted with them.
     preset
         "paper": as in the paper (threshold search on a grid of 50, isolated items as factors of
         one item, every structure fitted by the network in 3000 iterations, chosen by validation
@@ -133,8 +150,13 @@ def fit(
     n_jobs, progress
         As in :func:`dtstat.dependence`; structures are fitted with curves side by side.
     checkpoint
-        With curves: file to which each structure is added when it is fitted. The same call goes on
+        With curves: file to which each structure is added when it is fitted. The same call resumes
         where that file ends, whatever ended it.
+    labels
+        Questions of the items, for tables, pictures and the page: a dict from item to text (items
+        of a codebook that are not fitted are passed over). Without it, those that the data carry
+        in ``attrs["item_texts"]``, as :func:`dtstat.read_survey` and :func:`dtstat.load_dataset`
+        leave them there.
 
     Returns
     -------
@@ -162,13 +184,13 @@ def fit(
 
     Notes
     -----
-    Cost: the dependence matrix, some ten maximum-likelihood fits of milliseconds ("threshold":
-    as many as the path has structures). Splines: about two seconds per structure with 4000 rows of
-    20 items, in two runs; networks: 10 to 60.
+    Cost: the dependence matrix, and for each level some maximum-likelihood fits of milliseconds
+    ("threshold": as many as the path has structures). Splines: about two seconds per structure with
+    4000 rows of 20 items, in two runs; networks: 10 to 60.
 
     ``preset="paper"`` differs from the paper, or fills in what it does not say, in this. Factors
     start at draws from the Gaussian copula model of the structure, Φ at its factor correlations.
-    Φ is held still for 100 iterations, then goes a tenth of the way to the correlations of each
+    Φ is held fixed for 100 iterations, then goes a tenth of the way to the correlations of each
     draw. Tuning of the sampler ends after 50 moves at the latest; if it freezes, estimation starts
     anew once, slower, and a structure that freezes it twice is left out. Items are standardized,
     noise variances at least .001. The structure in which every item is a factor is left out (the
@@ -207,11 +229,12 @@ def fit(
         missing=missing,
         misfit=misfit,
         finalists=checks.integer("finalists", finalists, 1, "The best three are the default."),
+        n_factors=whole_n_factors(n_factors),
     )
     request = apply_preset(request, preset)
     seed = checkpoint_seed(checkpoint) if seed is None else seed
     check_request(request)
-    request = settle_randomness(request, seed)
+    request = settle_randomness(settle_criterion(request), seed)
     if checkpoint is not None and not request.draws_curves:
         raise InputError(
             f"`checkpoint` keeps structures fitted with curves; the estimator "
@@ -221,21 +244,34 @@ def fit(
     grid = check_thresholds(thresholds if preset is None else int(request.thresholds))
     if grid is not None and request.search != "threshold":
         raise InputError(
-            "`thresholds` goes with search='threshold'; with 'barcode' every factor has its own.",
+            "`thresholds` goes with search='threshold'; with 'tree' every factor has its own.",
             "thresholds",
         )
     run = Run(measure, grid, known, check_jobs(n_jobs), progress, checkpoint)
     with one_thread():
         if isinstance(data, DependenceMatrix):
             matrix = data if known is None else data.select(known.item_names)
-            return DTFit.of(fit_matrix(matrix, n_obs, request, run))
+            texts = given_texts(labels, matrix.names)
+            return _finish(fit_matrix(matrix, n_obs, request, run), known, texts)
         if n_obs is not None:
             advice = (
                 "The rows are counted. For a matrix: DependenceMatrix.from_matrix(matrix, n_obs)."
             )
             raise checks.refusal("n_obs", "left out with data", n_obs, advice)
         items = as_items(data) if known is None else pick_items(data, known.item_names)
-        return DTFit.of((fit_curves if request.draws_curves else fit_items)(items, request, run))
+        texts = {**items.texts, **given_texts(labels, items.names)}
+        found = (fit_curves if request.draws_curves else fit_items)(items, request, run)
+        return _finish(found, known, texts)
+
+
+def _finish(found: FitRecord, known: Structure | None, texts: dict[str, str]) -> DTFit:
+    """Add the texts of the items, and let the factors of a given structure point as it says."""
+    fit = DTFit.of(replace(found, item_texts=texts))
+    if known is None:
+        return fit
+    agreement = (fit.loadings.to_numpy() * np.where(known.reversed, -1, 1)).sum(axis=0)
+    wrong = known.reversed.any(axis=0) & (agreement < 0)
+    return fit.reflect([fit.factor_names[k] for k in np.flatnonzero(wrong)])
 
 
 def _check_structure(structure: Given | None, search: str, refine: bool) -> Structure | None:
@@ -251,7 +287,8 @@ def _check_structure(structure: Given | None, search: str, refine: bool) -> Stru
     given = as_structure(structure, "structure")
     order = first_item_order(given.support)
     names = tuple(given.factor_names[k] for k in order)
-    return Structure(by_first_item(given.support), given.item_names, names)
+    support, negative = by_first_item(given.support), given.reversed[:, order]
+    return Structure(support, given.item_names, names, negative)
 
 
 def _take_correlations(data: Data, n_obs: int | None) -> Data:
@@ -264,7 +301,13 @@ def _take_correlations(data: Data, n_obs: int | None) -> Data:
         return data
     matrix: Data = as_matrix(data, n_obs)
     known = isinstance(matrix, DependenceMatrix) and not isinstance(data, DependenceMatrix)
-    return data if known and has_unit_diagonal(data) else matrix
+    if known and has_unit_diagonal(data):
+        raise InputError(
+            "`data` are correlations, and their kind must be stated: fit(DependenceMatrix."
+            "from_matrix(data, n_obs, measure='pearson')), or 'spearman', 'polychoric', ...",
+            "data",
+        )
+    return matrix
 
 
 def pick_items(data: Data, names: tuple[str, ...]) -> ItemData:
@@ -279,5 +322,5 @@ def pick_items(data: Data, names: tuple[str, ...]) -> ItemData:
                 + nearest(absent[0], known),
                 "structure",
             )
-        data = data.iloc[:, [known.index(name) for name in names]]
+        data = take_columns(data, [known.index(name) for name in names])
     return as_items(data).select(names)

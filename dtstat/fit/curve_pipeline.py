@@ -17,28 +17,19 @@ from dtstat.curves.estimate import NETWORKS, Method, effective_rows, rank_correl
 from dtstat.curves.result import summarize
 from dtstat.data.checks import quote_names
 from dtstat.data.items import ItemData, check_usable
+from dtstat.factors.scores import learn_marginals
 from dtstat.fit.pipeline import (
-    Choice,
     Problem,
+    conclude,
     prepare,
-    report,
     sample_facts,
     search,
     warn_of_hidden,
 )
 from dtstat.fit.record import FitRecord
 from dtstat.fit.request import FitRequest, Run
-from dtstat.search.choose import GIVEN, contenders, ranking
-from dtstat.search.evaluate import (
-    INFORMATION,
-    SHARE,
-    HeldOut,
-    Proposal,
-    Scored,
-    folds,
-    searching,
-    split_rows,
-)
+from dtstat.search.choose import GIVEN, choose, contenders
+from dtstat.search.evaluate import INFORMATION, Proposal, Scored, searching
 from dtstat.search.finalists import (
     Answers,
     Curves,
@@ -51,6 +42,7 @@ from dtstat.search.finalists import (
     saved_finalists,
     validate_curves,
 )
+from dtstat.search.held_out import SHARE, HeldOut, folds, split_rows
 
 _DRAWS = 200  # of the factors a row, for likelihoods of rows held out
 _PAPERS_DRAWS = 1000
@@ -66,14 +58,14 @@ def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     notes = (*_warned(items, request), *warn_of_hidden(items, request))
     curves = replace(_curves(request, run), saved=_saved(items, request, run))
     contest = _compare(proposals, rows, problem, request, curves, run)
-    choice = Choice(
-        contenders(contest.scored, (), contest.n, contest.held), contest.n / problem.n, before
-    )
-    best = contest.scored[ranking(choice.contenders, request.criterion)[0]]
+    everything = contenders(contest.scored, (), contest.n, contest.held)
+    choice = choose(everything, request.criterion, contest.n / problem.n, before=before)
+    best = contest.scored[everything.index(choice.contenders[0])]
     whole = problem if rows.held is None else prepare(rows.all, request, run)
     facts = replace(sample_facts(rows.all, whole), n_given=items.n_rows)
+    margins = learn_marginals(rows.all.values)
     if not isinstance(best, Finalist):
-        return report(whole, request, run, choice, facts, None, notes=notes)
+        return conclude(whole, request, run, choice, facts, margins, notes=notes)
     if rows.held is not None:
         best = fit_finalists(
             [best.proposal], _answers(rows.all, whole, request, [best.proposal]), curves
@@ -81,7 +73,7 @@ def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     notes += (*_by_scores(best, rows.all), *_restarted(best), *_unsettled(best))
     likelihood, error = best.log_likelihood, best.monte_carlo_se
     shown = summarize(best.estimate, rows.all.values, likelihood, error, cast(int, request.seed))
-    return report(whole, request, run, choice, facts, None, shown, notes)
+    return conclude(whole, request, run, choice, facts, margins, shown, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +191,8 @@ def _proposals(problem: Problem, request: FitRequest, run: Run) -> tuple[list[Pr
     if request.finalists is None:  # all, those a bound on their likelihood has spared a fit too
         fitted += [evaluator.fit(one.proposal) for one in outcome.passed_over]
     most = len(fitted) if request.finalists is None else request.finalists
+    if request.n_factors is not None:
+        fitted = [one for one in fitted if one.n_factors == request.n_factors]
     proposals = most_promising(fitted, searching(request.criterion), n, most)
     if run.structure is not None or count <= len(proposals):
         return proposals, ""

@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from dtstat.core.arrays import BoolArray, FloatArray
+from dtstat.core import checks
+from dtstat.core.arrays import BoolArray
+from dtstat.core.errors import InputError
 from dtstat.search.choose import GIVEN
-from dtstat.search.evaluate import INFORMATION, Evaluator, Rules, least_loading, searching
+from dtstat.search.evaluate import (
+    HELD_OUT,
+    INFORMATION,
+    Evaluator,
+    Proposal,
+    Rules,
+    least_loading,
+    log_structures,
+    searching,
+)
 from dtstat.search.proposals import complete, threshold_origin
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.cliques import implied_loadings
-from dtstat.structure.margin import margin_values
+from dtstat.structure.margin import margin_value
 from dtstat.structure.path import Candidate
 
 if TYPE_CHECKING:
@@ -26,9 +37,9 @@ _NORMAL_975 = 1.959963984540054  # quantile for intervals of 95 %
 def contender_frame(fit: DTFit) -> pd.DataFrame:
     """One row per structure with its scores.
 
-    ``cost`` is what chose: the criterion with the rows counted as ``n_effective``. The others are
-    those of other programs, with all rows counted; they are not known where part of the rows was
-    fitted.
+    ``cost`` is the criterion with the rows counted as ``n_effective``; ebic where steps chose. The
+    others are those of other programs, with all rows counted; they are not known where part of the
+    rows was fitted.
     """
     contenders, criterion = fit.contenders, fit.call.criterion
     log_likelihood = np.array([one.log_likelihood for one in contenders])
@@ -45,12 +56,12 @@ def contender_frame(fit: DTFit) -> pd.DataFrame:
             "log_likelihood": log_likelihood,
             "n_parameters": k,
             "cost": [
-                getattr(one, criterion) if criterion in INFORMATION else np.nan
+                np.nan if criterion in HELD_OUT else getattr(one, searching(criterion))
                 for one in contenders
             ],
             "aic": deviance + 2 * k,
             "bic": bic,
-            "ebic": bic + 2 * edges * np.log(len(fit.item_names)),
+            "ebic": bic + [2 * log_structures(one.support) for one in contenders],
             "held_out": [one.held_out for one in contenders],
             "behind": [one.behind for one in contenders],
             "behind_se": [one.behind_se for one in contenders],
@@ -153,7 +164,7 @@ def _reason(fit: DTFit, loading: float) -> str:
     if fit.call.uncovered != "attach":
         return "in no clique of the structure"
     criterion = searching(fit.call.criterion)
-    least = least_loading(criterion, len(fit.item_names), fit.n_effective)
+    least = least_loading(criterion, fit.n_factors, fit.n_effective)
     if loading >= least:
         return f"{criterion} is smaller without it"
     return f"a loading below {least:.2f} does not pay by {criterion}"
@@ -246,7 +257,7 @@ def path_scores(fit: DTFit) -> pd.DataFrame:
             "n_factors": one.n_factors,
             "n_loadings": one.n_edges,
             "n_covered": one.n_covered,
-            "margin": _margin(strength, one),
+            "margin": margin_value(strength, one.structure.support),
             **scores.get(id(one), dict.fromkeys(INFORMATION, np.nan)),
         }
         rows += [{"tau_low": low, "tau_high": high, **about} for low, high in one.intervals]
@@ -260,5 +271,106 @@ def _scores(evaluator: Evaluator, one: Candidate, rules: Rules, n: float) -> dic
     return {name: fitted.cost(name, n) for name in INFORMATION}
 
 
-def _margin(strength: FloatArray, one: Candidate) -> float:
-    return float(margin_values(strength, one.structure.support)[0])
+LEVEL_NAMES = ("fine", "broad")
+
+
+def marked_levels(fit: DTFit) -> dict[str, int]:
+    """Numbers of factors of the levels that stand out, by name; empty if there are not two."""
+    if not fit.tree or fit.second is None or not fit.n_factors:
+        return {}
+    two = (fit.n_factors, fit.second)
+    return {"fine": max(two), "broad": min(two)}
+
+
+def level_frame(fit: DTFit) -> pd.DataFrame:
+    """One row per level; see ``DTFit.levels``."""
+    marks = {k: name for name, k in marked_levels(fit).items()}
+    costs = {Proposal(one.support, "").key: one.ebic for one in fit.contenders if one.fitted}
+    rows = []
+    for level in fit.tree:
+        k = level.n_factors
+        names, signs = level_names(fit, k), level_signs(fit, k) or (1,) * k
+        rows.append(
+            {
+                "n_factors": k,
+                "chosen": k == fit.n_factors,
+                "level": marks.get(k, ""),
+                "supported": k <= fit.supported,
+                "one_fewer_costs": level.price,
+                "joins": " and ".join(names[j] for j in level.pair) if k > 1 else "",
+                "correlation": level.correlation * signs[level.pair[0]] * signs[level.pair[1]],
+                "agreement": level.agreement,
+                "step": level.step,
+                "cost": costs.get(Proposal(level.support, "").key, np.nan),
+            }
+        )
+    columns = ["n_factors", "chosen", "level", "supported", "one_fewer_costs", "joins"]
+    return pd.DataFrame(rows, columns=[*columns, "correlation", "agreement", "step", "cost"])
+
+
+def find_level(fit: DTFit, which: object) -> int:
+    """Return the number of factors that a level is asked for by."""
+    if fit.has_curves:
+        raise InputError(
+            "A fit with curves has its curves for one level. Use fit(data, n_factors=..., "
+            "estimator=...) for another."
+        )
+    if not fit.tree:
+        raise InputError("There are no levels: no tree was searched. Fit with search='tree'.")
+    if isinstance(which, str):
+        if which not in LEVEL_NAMES:
+            advice = f"Levels have 1 to {len(fit.tree)} factors."
+            raise checks.refusal("which", "a whole number, 'fine' or 'broad'", which, advice)
+        name = which
+        marked = marked_levels(fit)
+        if not marked:
+            raise InputError(f"Only one level stands out, so that none is '{name}'. See levels.")
+        return marked[name]
+    most = len(fit.tree)
+    k = checks.integer("which", which, 1, f"Levels have 1 to {most} factors.")
+    if k > most:
+        raise checks.refusal("which", f"at most {most}", which, "See levels.")
+    return k
+
+
+def level_names(fit: DTFit, k: int) -> tuple[str, ...]:
+    """Names of the factors of a level after those of the fit, which has most of their items.
+
+    They are in the order of the level, which that of the fit need not be: items are left out.
+    """
+    level, own = fit.tree[k - 1].support, fit.support
+    if not fit.n_factors:
+        return tuple(f"F{j + 1}" for j in range(k))
+    common = level.T.astype(np.int64) @ own
+    parts: list[list[int]] = [[] for _ in range(k)]
+    for j in range(own.shape[1]):
+        parts[int(common[:, j].argmax())].append(j)
+    if k < fit.n_factors and all(parts):
+        return tuple("+".join(fit.factor_names[j] for j in some) for some in parts)
+    main = common.argmax(axis=1)
+    count = np.bincount(main, minlength=own.shape[1])
+    seen = dict.fromkeys(range(own.shape[1]), 0)
+    names = []
+    for i in range(k):
+        j = int(main[i])
+        letter = _letters(seen[j]) if count[j] > 1 else ""
+        seen[j] += 1
+        names.append(f"{fit.factor_names[j]}{letter}")
+    return tuple(names)
+
+
+def level_signs(fit: DTFit, k: int) -> tuple[int, ...]:
+    """Signs of the factors of a level: turned round as the fit's factor with most of their items.
+
+    They are in the order of the level; empty if the fit has none turned round.
+    """
+    if not fit.signs:
+        return ()
+    common = fit.tree[k - 1].support.T.astype(np.int64) @ fit.support
+    return tuple(fit.signs[int(j)] for j in common.argmax(axis=1))
+
+
+def _letters(number: int) -> str:
+    """Return a, b, ..., z, aa, ab, ..."""
+    before, last = divmod(number, 26)
+    return (_letters(before - 1) if before else "") + "abcdefghijklmnopqrstuvwxyz"[last]

@@ -1,6 +1,6 @@
 """From answers, or a matrix, to the record of a fit.
 
-    answers ─► Problem: dependence, latent correlations, barcode ─► search ─► choice ─► report
+    answers ─► Problem: dependence, latent correlations, barcode ─► search ─► choice ─► record
 
 :func:`fit_items` and :func:`fit_matrix` are the two ways in; :mod:`dtstat.fit.curve_pipeline` is
 the third, for curves.
@@ -8,10 +8,10 @@ the third, for curves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from typing import Any, cast
+from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from dtstat.curves.result import NonlinearFit
 from dtstat.data.checks import quote_names
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.compute import dependence_matrix
-from dtstat.dependence.influence import Influence
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.maximal import hidden_pairs, responsible_items
 from dtstat.dependence.measures import BRIDGES, LATENT
@@ -37,40 +36,30 @@ from dtstat.factors.copula import (
 from dtstat.factors.difficulty import difficulty_pairs
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, MANY_ITEMS
 from dtstat.factors.reported import Answers, Source, as_reported
-from dtstat.factors.robust import misfit_scaling
 from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals
 from dtstat.fit.record import FitRecord, SampleFacts
-from dtstat.fit.request import FitRequest, Run, check_request
-from dtstat.search.choose import GIVEN, Contender, contenders, explanation, ranking
-from dtstat.search.evaluate import (
-    HELD_OUT,
-    Evaluator,
-    FitModel,
-    HeldOut,
-    Learn,
-    Outcome,
-    Proposal,
-    cross_validate,
-    folds,
-    split_rows,
-    validate,
+from dtstat.fit.request import FitRequest, Run, check_n_factors
+from dtstat.search.choose import (
+    GIVEN,
+    Choice,
+    choose,
+    choose_found,
+    contenders,
+    first_item_order,
 )
-from dtstat.search.proposals import assess, search_barcode, search_threshold
-from dtstat.search.refine import SEQUENTIAL, refine
+from dtstat.search.evaluate import HELD_OUT, INFORMATION, Evaluator, Outcome, Proposal
+from dtstat.search.held_out import HeldOut, Learn, cross_validate, folds, split_rows, validate
+from dtstat.search.levels import count_rows, fit_level, search_tree
+from dtstat.search.proposals import assess, search_threshold
+from dtstat.search.refine import refine
 from dtstat.search.sequential import search_sequential
+from dtstat.search.tree import Tree
 from dtstat.structure.barcode import Barcode, barcode
 from dtstat.structure.cliques import attached_items
 from dtstat.structure.path import candidates
 
 _FEWEST_ROWS = 3
 _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 1e-3  # gain in log-likelihood of a step that stands still
-# How much correlations vary is looked up in some rows: numbers in the array of their influences,
-# fewest rows, and most items for which that is worth its time.
-_INFLUENCES, _FEWEST_INFLUENCES, _MOST_ITEMS = 500_000, 50, 300
-_OF_FACTORS = (
-    "The items are factors of another fit. Their correlations are estimates, not observations: "
-    "chi-square and RMSEA look better than they are."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,15 +98,6 @@ class Problem:
         return barcode(self.dependence.values, self.dependence.names, self.min_children)
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """Structures with their scores, the share of the rows that counted, what went before."""
-
-    contenders: tuple[Contender, ...]
-    share: float
-    before: str = ""
-
-
 def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     """Fit answers."""
     whole = prepare(items, request, run)
@@ -135,9 +115,8 @@ def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
         evaluator, outcome = search(whole, request, run)
         if request.criterion == "cv":
             held = _cross_validate(items, evaluator, request, run, learn)
-    everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, held)
-    choice = Choice(everything, outcome.n_effective / evaluator.n_obs)
-    found = report(whole, request, run, choice, facts, margins, notes=notes)
+    choice = choose_found(evaluator, outcome, request.criterion, request.n_factors, held)
+    found = conclude(whole, request, run, choice, facts, margins, notes=notes)
     return replace(found, notes=(*found.notes, *_warn_of_difficulty(items, found)))
 
 
@@ -176,39 +155,41 @@ def fit_matrix(
     latent = latent_correlations(known)
     problem = Problem(known, Source(latent, None), latent.R, n, request.min_children)
     evaluator, outcome = search(problem, request, run)
-    everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, None)
-    choice = Choice(everything, outcome.n_effective / problem.n)
-    return report(problem, request, run, choice, None, None)
+    choice = choose_found(evaluator, outcome, request.criterion, request.n_factors)
+    return conclude(problem, request, run, choice, None, None)
 
 
-def fit_factors_of(
-    lower: FitRecord, Phi: FloatArray, min_children: int, options: Mapping[str, Any]
+def at_level(
+    found: FitRecord,
+    k: int,
+    names: tuple[str, ...],
+    signs: tuple[int, ...],
+    tested: bool = True,
 ) -> FitRecord:
-    """Fit the correlations Φ of the factors of a fit."""
-    known = {"search", "criterion", "uncovered", "refine", "misfit"}
-    for name in options:
-        if name not in known:
-            raise checks.unknown("options", "an argument of second_level()", name, known)
-    smallest = checks.integer("min_children", min_children, 2, "One factor is not a domain.")
-    if lower.call.criterion in HELD_OUT:
-        options = {"criterion": FitRequest.criterion, **options}  # no rows to hold out
-    if lower.call.search == GIVEN:
-        options = {"search": FitRequest.search, **options}
-    request = replace(
-        lower.call,
-        min_children=smallest,
-        measure="pearson",
-        estimator="copula",
-        thresholds="exact",
-        seed=None,
-        preset=None,
-        finalists=None,
-        **options,
+    """Fit another level of the tree of a fit; names and signs are of the level's factors."""
+    level, request = found.tree[k - 1], replace(found.call, n_factors=k)
+    # A fit from a file has no answers: the correlations that it reports are all there is.
+    source = found.source or Source(found.reported.latent, None)
+    smallest = request.min_children
+    problem = Problem(found.dependence, source, found.latent.R, found.n_typical, smallest)
+    evaluator = Evaluator(problem.screened, problem.n)
+    best = fit_level(evaluator, problem.barcode, level, request.rules, found.n_effective)
+    chosen = contenders([best], (), found.n_effective, None)
+    others = (one for one in found.contenders if Proposal(one.support, "").key != best.proposal.key)
+    second = found.n_factors if found.n_factors != k else found.second
+    outcome = Outcome(best, found.n_effective, (), found.tree, found.supported, second)
+    share = found.n_effective / problem.n
+    choice = choose((*chosen, *others), request.criterion, share, outcome, asked=True)
+    run = Run(request.measure)
+    made = conclude(problem, request, run, choice, found.sample, found.marginals, tested=tested)
+    order = first_item_order(best.proposal.support)
+    return replace(
+        made,
+        given_names=tuple(names[j] for j in order),
+        signs=tuple(signs[j] for j in order) if signs else (),
+        grid=found.grid,
+        item_texts=found.item_texts,
     )
-    check_request(request)
-    matrix = DependenceMatrix.from_matrix(Phi, lower.n_obs, names=lower.factor_names)
-    found = fit_matrix(matrix, lower.n_obs, request, Run())
-    return replace(found, stem="G", notes=(*found.notes, _OF_FACTORS))
 
 
 def prepare(items: ItemData, request: FitRequest, run: Run) -> Problem:
@@ -247,46 +228,30 @@ def sample_facts(items: ItemData, whole: Problem) -> SampleFacts:
     )
 
 
-def search(
-    problem: Problem, request: FitRequest, run: Run, fit: FitModel = fit_factors
-) -> tuple[Evaluator, Outcome]:
+def search(problem: Problem, request: FitRequest, run: Run) -> tuple[Evaluator, Outcome]:
     """Propose, fit and compare structures."""
-    rules = request.rules
-    evaluator = Evaluator(problem.screened, problem.n, fit, _misfit_scaling(problem))
+    rules, k = request.rules, request.n_factors
+    check_n_factors(k, request, len(problem.screened))
+    scaling = problem.source.misfit_scaling(problem.n)
+    if problem.screened is not problem.latent.R:  # any dependence, whose errors nobody knows
+        scaling = None
+    evaluator = Evaluator(problem.screened, problem.n, scaling)
     if run.structure is not None:
         return evaluator, assess(evaluator, Proposal(run.structure.support, GIVEN), rules)
     bars = problem.barcode
-    if request.search == "barcode":
-        outcome = search_barcode(evaluator, bars, rules, run.progress)
+    if request.search == "tree":
+        by_cost = request.criterion in INFORMATION
+        outcome = search_tree(evaluator, bars, rules, run.progress, k, by_cost)
     elif request.search == "sequential":
         outcome = search_sequential(evaluator, bars, rules, run.progress)
     else:
-        outcome = search_threshold(evaluator, candidates(bars, run.grid), rules, run.progress)
+        other = evaluator.afresh()  # levels of the tree are no structures of the path
+        n = count_rows(other, Tree(other, bars, rules).grow()[::-1], rules)
+        path = candidates(bars, run.grid)
+        outcome = search_threshold(evaluator, path, rules, n, run.progress, k)
     if request.refine:
         outcome = refine(evaluator, outcome, rules, run.progress)
     return evaluator, outcome
-
-
-def _misfit_scaling(problem: Problem) -> Callable[[FactorEstimate], float] | None:
-    """Return what tells how much larger than that of normal rows a model's misfit is by chance.
-
-    None where that cannot be told: of a matrix of polychoric correlations, with curves of any
-    dependence, with few rows, and with very many items.
-    """
-    source, n = problem.source, cast(int, problem.dependence.n_obs)
-    rows, p = source.rows, len(source.latent.R)
-    if rows is None or p > _MOST_ITEMS or problem.screened is not source.latent.R:
-        return None
-    if len(rows.values) < _FEWEST_INFLUENCES:
-        return None
-    share = 1.0 if source.answers is None else problem.n / n
-    known = rows
-
-    @cache
-    def influence() -> Influence:
-        return known.influence(source.latent, max(_INFLUENCES, _FEWEST_INFLUENCES * p**2))
-
-    return lambda estimate: misfit_scaling(estimate, influence()) * share
 
 
 def _cross_validate(
@@ -303,7 +268,7 @@ def _cross_validate(
     return cross_validate(supports, items.values, correlations, fold, learn, run.progress)
 
 
-def report(
+def conclude(
     problem: Problem,
     request: FitRequest,
     run: Run,
@@ -312,13 +277,10 @@ def report(
     margins: Marginals | None,
     curves: NonlinearFit | None = None,
     notes: tuple[str, ...] = (),
+    tested: bool = True,
 ) -> FitRecord:
-    """Choose, fit to all rows, and put everything together."""
-    everything = choice.contenders
-    order = ranking(everything, request.criterion)
-    said = choice.before + explanation(everything, order, request.criterion)
-    said += _say_what_rounds_found(request, everything[order[0]])
-    support = everything[order[0]].support
+    """Fit the chosen structure to all rows, and put everything together."""
+    outcome, support = choice.outcome, choice.contenders[0].support
     support.setflags(write=False)
     matrix = problem.dependence
     refuse_uncovered(support, matrix.names, request)
@@ -330,8 +292,7 @@ def report(
     estimate = fit_factors(problem.latent.R, problem.n, support, tolerance)
     n_obs = cast(int, matrix.n_obs)
     ratings = request.estimator != "linear" and problem.latent.measure not in LATENT
-    reported = as_reported(problem.source, estimate, support, n_obs, ratings)
-    rest = [k for k in range(len(everything)) if k not in set(order)]
+    reported = as_reported(problem.source, estimate, support, n_obs, ratings, tested)
     return FitRecord(
         call=request,
         dependence=matrix,
@@ -343,29 +304,20 @@ def report(
         n_obs=n_obs,
         n_typical=problem.n,
         n_effective=min(choice.share, 1.0) * problem.n,
-        contenders=tuple(everything[k] for k in [*order, *rest]),
-        explanation=said,
+        contenders=choice.contenders,
+        explanation=choice.explanation,
         grid=run.grid,
         sample=sample,
         marginals=margins,
         notes=(*notes, *_warn_of_doubts(problem, reported.estimate)),
         nonlinear=curves,
         given_names=() if run.structure is None else run.structure.factor_names,
+        tree=() if outcome is None else outcome.levels,
+        supported=0 if outcome is None else outcome.supported,
+        second=None if outcome is None else outcome.second,
         barcode=bars,
+        source=problem.source,
     )
-
-
-def _say_what_rounds_found(request: FitRequest, chosen: Contender) -> str:
-    """Say what came of explaining factors in turn."""
-    if request.search != "sequential":
-        return ""
-    if chosen.origin != SEQUENTIAL:
-        return " Explaining factors in turn showed nothing that is clearly more."
-    own = chosen.support[chosen.support.sum(axis=1) == 1].any(axis=0)
-    hidden = int((~own).sum())
-    without = {0: "each has an item of its own", 1: "1 has no item of its own"}
-    said = without.get(hidden, f"{hidden} have no item of their own")
-    return f" Found by explaining factors in turn; {said}."
 
 
 def refuse_uncovered(support: BoolArray, names: tuple[str, ...], request: FitRequest) -> None:
@@ -411,8 +363,8 @@ def _warn_of_doubts(problem: Problem, estimate: FactorEstimate) -> Iterator[str]
     exact &= ~is_single(estimate.loadings)  # free of error by convention
     some = ", ".join([names[i] for i in np.flatnonzero(exact)][:5])
     doubts = {
-        f"There are fewer rows ({problem.n}) than items ({len(R)}): the search is fine, but the "
-        "fit cannot be tested.": problem.n < len(R),
+        f"There are fewer rows ({problem.n}) than items ({len(R)}): the fit cannot be tested. If "
+        "people are in columns, transpose the data.": problem.n < len(R),
         f"The factors explain {some} without error (Heywood case): an item nearly repeats "
         "another, or its factor has too few items to be sure.": bool(exact.any()),
         "The estimate did not converge; do not trust the loadings.": not estimate.converged,

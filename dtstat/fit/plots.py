@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from dtstat.core import canvas, checks
+from dtstat.core import canvas, checks, diagram_plot
 from dtstat.core.arrays import FloatArray
 from dtstat.core.canvas import CUTOFF, NO_FACTOR, DrawFunction, choose_names
 from dtstat.core.errors import InputError
-from dtstat.core.loading_table import table_order
-from dtstat.core.plots import dependence_map, loading_map, path_diagram, residual_map
+from dtstat.core.loading_tables import table_order
+from dtstat.core.plots import dependence_map, loading_map, residual_map
 from dtstat.curves.result import curve_panels
 from dtstat.dependence.measures import strength_label
 from dtstat.fit import frames
+from dtstat.fit.tree_plot import draw_tree
 from dtstat.path.plots import COUNTS, draw_bars, gap_values, nothing_to_draw, path_panels
 from dtstat.search.evaluate import searching
 from dtstat.structure.margin import structure_margin
@@ -30,13 +31,11 @@ if TYPE_CHECKING:
 _ATTACHED = "+ attached: in no clique within the factor"
 
 
-def draw_diagram(fit: DTFit, ax: Any, cutoff: float = 0.0) -> Any:
-    """Draw factors, items and loadings of at least ``cutoff`` in size."""
-    loadings = _sorted_loadings(fit)
-    least = checks.unit_interval("cutoff", cutoff, CUTOFF)
-    attached = pd.Series(fit.attached, index=list(fit.item_names))[loadings.index]
-    shown = loadings.where(loadings.abs() >= least, 0.0)
-    return path_diagram(shown, fit.factor_correlations, attached.to_numpy(), ax)
+def draw_diagram(
+    fit: DTFit, ax: Any, cutoff: float = 0.0, residuals: bool = False, texts: bool = False
+) -> Any:
+    """Draw factors, items, and loadings of at least ``cutoff`` in size."""
+    return diagram_plot.draw(fit.path_diagram(cutoff, residuals, texts), ax)
 
 
 def draw_dependence(fit: DTFit, ax: Any) -> Any:
@@ -101,8 +100,10 @@ def draw_curves(
     ax: Any,
     items: str | Iterable[str] | None = None,
     factors: str | Iterable[str] | None = None,
+    texts: bool = False,
 ) -> Any:
     """Draw how items answer to their factors; ``items`` and ``factors`` choose among them."""
+    asked = canvas.item_texts(fit, texts)
     loadings = _sorted_loadings(fit)
     chosen_items = choose_names("items", items, [str(name) for name in loadings.index])
     chosen_factors = choose_names("factors", factors, fit.factor_names)
@@ -116,7 +117,7 @@ def draw_curves(
             panels[item] = own
     if not panels:
         raise InputError("None of these items is in one of these factors; see structure.", "items")
-    return curve_panels(fit.response_curves(), panels, ax)
+    return curve_panels(fit.response_curves(), panels, ax, asked)
 
 
 def draw_residuals(fit: DTFit, ax: Any) -> Any:
@@ -125,16 +126,18 @@ def draw_residuals(fit: DTFit, ax: Any) -> Any:
     return residual_map(fit.residuals().iloc[order, order], fit.support[order], ax)
 
 
-def draw_loadings(fit: DTFit, ax: Any, cutoff: float = 0.0) -> Any:
+def draw_loadings(fit: DTFit, ax: Any, cutoff: float = 0.0, texts: bool = False) -> Any:
     """Draw the loadings as printed, with numbers for those of at least ``cutoff`` in size."""
+    asked = canvas.item_texts(fit, texts)
     loadings = _sorted_loadings(fit)
     least = checks.unit_interval("cutoff", cutoff, CUTOFF)
     marks = ["+" if name in fit.attached_items else "" for name in loadings.index]
-    return loading_map(loadings, marks, least, _ATTACHED if any(marks) else "", ax)
+    return loading_map(loadings, marks, least, _ATTACHED if any(marks) else "", ax, asked)
 
 
 FIT_KINDS: dict[str, DrawFunction] = {
     "diagram": draw_diagram,
+    "tree": draw_tree,
     "dependence": draw_dependence,
     "path": draw_path,
     "barcode": draw_barcode,
@@ -194,8 +197,8 @@ def margin_plot(
     ax = canvas.axes(ax, 4.4)
     low, high = float(np.min(within)), float(np.max(between, initial=0.0))
     gamma = (low - high) / 2
-    colour = canvas.SKY if gamma > 0 else canvas.ORANGE
-    ax.axhspan(min(low, high), max(low, high), facecolor=colour, alpha=0.3, edgecolor="none")
+    shade = canvas.SKY if gamma > 0 else canvas.ORANGE
+    ax.axhspan(min(low, high), max(low, high), facecolor=shade, alpha=0.3, edgecolor="none")
     _curve(
         ax,
         within,
@@ -220,9 +223,9 @@ def margin_plot(
     return ax
 
 
-def _curve(ax: Axes, values: FloatArray, marker: str, colour: str, label: str) -> None:
+def _curve(ax: Axes, values: FloatArray, marker: str, shade: str, label: str) -> None:
     falling = np.sort(values)[::-1]
     share = np.linspace(0, 1, len(falling)) if len(falling) > 1 else np.zeros(1)
     count = min(len(falling), _MOST_DOTS)
     shown = np.linspace(0, len(falling) - 1, count).round().astype(int)
-    ax.plot(share[shown], falling[shown], marker, color=colour, markersize=3, label=label)
+    ax.plot(share[shown], falling[shown], marker, color=shade, markersize=3, label=label)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -14,11 +16,21 @@ from dtstat.core.saved import register
 from dtstat.curves.result import CURVE_COLUMNS, GRID, NonlinearFit
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.factors.copula import FactorEstimate, LatentCorrelations
-from dtstat.factors.reported import ReportedModel, scoring_model
-from dtstat.factors.scores import Marginals, factor_scores, learn_marginals
+from dtstat.factors.expected import expected_factors
+from dtstat.factors.reported import ReportedModel, Source, scoring_model
+from dtstat.factors.scores import (
+    Marginals,
+    bartlett_scores,
+    factor_scores,
+    learn_marginals,
+    normal_posterior,
+)
 from dtstat.fit.request import FitRequest
 from dtstat.search.choose import Contender
+from dtstat.search.evaluate import Level
 from dtstat.structure.barcode import Barcode
+from dtstat.structure.naming import new_names, suggest_names, turned
+from dtstat.structure.structure import Structure
 
 
 @register()
@@ -107,10 +119,30 @@ class Lines:
         """Loadings, uniquenesses and factor correlations."""
         return self.estimate.n_parameters
 
-    def scores(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(n, d) regression scores and their standard deviations."""
+    def scores(self, X: FloatArray, method: str = "regression") -> tuple[FloatArray, FloatArray]:
+        """(n, d) scores by a method, "regression", "bartlett" or "eap", and standard errors."""
         margins = self.marginals or learn_marginals(X)
-        return factor_scores(scoring_model(self.reported, margins), margins.normal_scores(X))
+        if method == "eap":
+            mean, V = self.posterior(X)
+            return mean, np.sqrt(np.einsum("nkk->nk", V))
+        score = bartlett_scores if method == "bartlett" else factor_scores
+        return score(scoring_model(self.reported, margins), margins.normal_scores(X))
+
+    def posterior(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(n, d) means and (n, d, d) covariances of the factors given answers; NaN without any.
+
+        Of ratings those given the categories, of other items those given their normal scores.
+        """
+        margins = self.marginals or learn_marginals(X)
+        model = self.reported.estimate
+        if self.reported.as_ratings:
+            unit = replace(model, loadings=self.loadings, uniquenesses=self.uniquenesses)
+            mean, V = expected_factors(unit, margins, X)
+        else:
+            mean, V = normal_posterior(model, margins.normal_scores(X))
+        nothing = np.isnan(X).all(axis=1)
+        mean[nothing], V[nothing] = np.nan, np.nan
+        return mean, V
 
     def curve_frame(self, items: tuple[str, ...], factors: tuple[str, ...]) -> pd.DataFrame:
         """One row per item, factor and value of the factor: the mean answer there.
@@ -139,6 +171,63 @@ class Lines:
             band = {"lower": np.nan, "upper": np.nan}
             frames.append(pd.DataFrame(names | {"z": GRID, "value": value} | band))
         return pd.concat(frames, ignore_index=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Reflected:
+    """Responses with some factors turned round: z becomes −z, and everything follows exactly.
+
+    Attributes
+    ----------
+    responses
+        As they were estimated.
+    signs
+        (d,) −1 for factors that are turned round, else 1.
+    """
+
+    responses: Lines | NonlinearFit
+    signs: FloatArray
+
+    @property
+    def loadings(self) -> FloatArray:
+        """(p, d) loadings."""
+        return self.responses.loadings * self.signs + 0.0  # no zero is negative
+
+    @property
+    def factor_correlations(self) -> FloatArray:
+        """(d, d) Φ."""
+        return self.responses.factor_correlations * np.outer(self.signs, self.signs)
+
+    def scores(self, X: FloatArray, *method: str) -> tuple[FloatArray, FloatArray]:
+        """(n, d) scores and their standard deviations."""
+        scores, errors = self.responses.scores(X, *method)
+        return scores * self.signs, errors
+
+    def posterior(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(n, d) means and (n, d, d) covariances of the factors given answers; only of lines."""
+        assert isinstance(self.responses, Lines)
+        mean, V = self.responses.posterior(X)
+        return mean * self.signs, V * np.outer(self.signs, self.signs)
+
+    def curve_frame(self, items: tuple[str, ...], factors: tuple[str, ...]) -> pd.DataFrame:
+        """One row per item, factor and value of the factor; curves of these run backwards."""
+        frame = self.responses.curve_frame(items, factors)
+        columns = ["value", "lower", "upper"]
+        turned = dict(zip(factors, self.signs < 0, strict=True))
+        for (_, factor), part in frame.groupby(["item", "factor"], sort=False):
+            if turned[str(factor)]:  # the grid is symmetric around 0
+                frame.loc[part.index, columns] = part[columns].to_numpy()[::-1]
+        return frame
+
+    def loading_frame(self, items: tuple[str, ...], factors: tuple[str, ...]) -> pd.DataFrame:
+        """One row per item and factor; only curves have it."""
+        assert isinstance(self.responses, NonlinearFit)
+        frame = self.responses.loading_frame(items, factors)
+        signs = dict(zip(factors, self.signs, strict=True))
+        return frame.assign(loading=frame["loading"] * frame["factor"].map(signs))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.responses, name)  # what does not depend on signs
 
 
 def _unexplained(loadings: FloatArray, Phi: FloatArray, k: int) -> float:
@@ -183,14 +272,24 @@ class FitRecord:
         What the data were, and their margins; None if a matrix was given.
     notes
         What the user was warned of or should know.
-    stem
-        What names of factors begin with.
     nonlinear
         Curves of the items, with the estimators "spline", "neural" and "variational".
     given_names
-        Names of the factors of a structure that was given; empty if it was found.
+        Names of the factors, if they were given with a structure or afterwards; else empty.
+    tree
+        Levels with one factor, two, and so on, if a tree was searched.
+    supported
+        Largest number of factors that the rows support.
+    second
+        Number of factors of the other level that stands out.
+    signs
+        −1 for factors that point the other way than they were estimated, else 1; empty if none do.
+    item_texts
+        Questions of the items, as far as they are known.
     barcode
         All cliques of the path; None if there was no search, and in a fit from a file.
+    source
+        The answers behind the correlations; None in a fit from a file.
     """
 
     call: FitRequest
@@ -209,10 +308,15 @@ class FitRecord:
     sample: SampleFacts | None
     marginals: Marginals | None
     notes: tuple[str, ...]
-    stem: str = "F"
     nonlinear: NonlinearFit | None = None
     given_names: tuple[str, ...] = ()
+    tree: tuple[Level, ...] = ()
+    supported: int = 0
+    second: int | None = None
+    signs: tuple[int, ...] = ()
+    item_texts: dict[str, str] = field(default_factory=dict)
     barcode: Barcode | None = field(default=None, metadata={"saved": False})
+    source: Source | None = field(default=None, metadata={"saved": False})
 
     @property
     def item_names(self) -> tuple[str, ...]:
@@ -221,8 +325,8 @@ class FitRecord:
 
     @property
     def factor_names(self) -> tuple[str, ...]:
-        """F1, F2, ... (G1, G2, ... at a second level), or as given; by their first items."""
-        return self.given_names or tuple(f"{self.stem}{k + 1}" for k in range(self.n_factors))
+        """F1, F2, ... or as given; by their first items."""
+        return self.given_names or tuple(f"F{k + 1}" for k in range(self.n_factors))
 
     @property
     def n_factors(self) -> int:
@@ -235,8 +339,90 @@ class FitRecord:
         return self.nonlinear is not None
 
     @cached_property
-    def responses(self) -> Lines | NonlinearFit:
+    def responses(self) -> Lines | NonlinearFit | Reflected:
         """How items answer to the factors, by lines or by curves."""
+        found: Lines | NonlinearFit
         if self.nonlinear is not None:
-            return self.nonlinear
-        return Lines(self.support, self.estimate, self.reported, self.marginals)
+            found = self.nonlinear
+        else:
+            found = Lines(self.support, self.estimate, self.reported, self.marginals)
+        return Reflected(found, np.array(self.signs, dtype=float)) if self.signs else found
+
+    def rename(self, names: Mapping[str, str] | Iterable[str]) -> Self:
+        """Return the same fit with other names of factors.
+
+        They go along into tables, pictures, the page, scores, files, ``level``, and the models that
+        :func:`dtstat.cfa` and lavaan make of the fit.
+
+        Parameters
+        ----------
+        names
+            Dict from old to new names, for some of the factors; or a list with a name for each.
+
+        Raises
+        ------
+        InputError
+            If a factor is unknown, or a name is empty, given twice or that of an item.
+
+        Examples
+        --------
+        >>> import dtstat as dt
+        >>> fit = dt.fit(dt.load_dataset("holzinger_swineford_9"))
+        >>> fit.rename({"F3": "speed"}).factor_names
+        ('F1', 'F2', 'speed')
+        """
+        return replace(self, given_names=new_names(names, self.factor_names, self.item_names))
+
+    def reflect(self, factors: Iterable[str]) -> Self:
+        """Return the same fit with some factors turned round: high is low.
+
+        Loadings, factor correlations, scores and curves change sign, and so do the models that
+        :func:`dtstat.cfa` and lavaan make of the fit; nothing is estimated anew.
+
+        Parameters
+        ----------
+        factors
+            Names of the factors to reverse.
+
+        Raises
+        ------
+        InputError
+            If a factor is unknown.
+
+        Examples
+        --------
+        >>> import dtstat as dt
+        >>> fit = dt.fit(dt.load_dataset("holzinger_swineford_9"))
+        >>> fit.reflect(["F1"]).loadings["F1"].lt(0).sum().item()
+        3
+        """
+        before = self.signs or (1,) * self.n_factors
+        flips = turned(factors, self.factor_names)
+        after = tuple(-s if flip else s for s, flip in zip(before, flips, strict=True))
+        return replace(self, signs=after if -1 in after else ())
+
+    def suggest_names(self) -> dict[str, str]:
+        """Words that the items of a factor share, as a hint for ``rename``; English only.
+
+        A word counts once per item, and only if the items of every other factor share it less. A
+        factor whose items share none is left out. Words are not meanings: read the items.
+
+        Raises
+        ------
+        InputError
+            If no texts of items are known.
+        """
+        if not self.item_texts:
+            raise InputError(
+                "The texts of the items are not known. Give them with fit(data, labels={'item': "
+                "'its question', ...}), or read a file that has them.",
+                "labels",
+            )
+        structure = Structure(self.support, self.item_names, self.factor_names)
+        return suggest_names(structure, self.item_texts)
+
+    @property
+    def structure(self) -> Structure:
+        """Which items are children of which factors, and which of them load negatively."""
+        negative = self.support & (self.responses.loadings < 0)
+        return Structure(self.support, self.item_names, self.factor_names, negative)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import keyword
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -24,13 +24,13 @@ from dtstat.curves.estimate import NONLINEAR
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.measures import REGISTRY
 from dtstat.search.choose import GIVEN
-from dtstat.search.evaluate import CRITERIA, HELD_OUT, Rules, searching
+from dtstat.search.evaluate import CRITERIA, HELD_OUT, STEP, Rules, searching
 from dtstat.structure.structure import Structure
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
 
-Search = Literal["barcode", "threshold", "sequential", "given"]
+Search = Literal["tree", "threshold", "sequential", "given"]
 Estimator = Literal["copula", "linear", "spline", "neural", "variational"]
 Uncovered = Literal["attach", "report", "error"]
 Misfit = Literal["estimated", "none"]
@@ -47,11 +47,11 @@ class FitRequest:
     """
 
     measure: str = "spearman"
-    search: Search = "barcode"
+    search: Search = "tree"
     thresholds: str = "exact"
     estimator: Estimator = "copula"
-    criterion: str = "ebic"
-    min_children: int = 3
+    criterion: str = "step"
+    min_children: int = 2
     uncovered: Uncovered = "attach"
     refine: bool = False
     missing: Missing = "pairwise"
@@ -60,6 +60,7 @@ class FitRequest:
     version: str = __version__
     preset: Preset | None = None
     finalists: int | None = 3
+    n_factors: int | None = None
 
     @property
     def draws_curves(self) -> bool:
@@ -68,7 +69,7 @@ class FitRequest:
 
     @property
     def rules(self) -> Rules:
-        """What the search goes by; held-out criteria choose among what ebic proposes."""
+        """What the search goes by; steps and held-out rows choose among what ebic proposes."""
         return Rules(
             searching(self.criterion),
             self.min_children,
@@ -158,6 +159,40 @@ def check_request(request: FitRequest) -> None:
     checks.choice("missing", request.missing, get_args(Missing))
 
 
+def settle_criterion(request: FitRequest) -> FitRequest:
+    """Take ebic where there are no steps: in searches without levels, and with curves."""
+    stepwise = request.search == "tree" and not request.draws_curves
+    return request if stepwise or request.criterion != STEP else replace(request, criterion="ebic")
+
+
+def whole_n_factors(n_factors: object) -> int | None:
+    """Refuse what is no number of factors."""
+    if n_factors is None:
+        return None
+    return checks.integer("n_factors", n_factors, 1, "Leave it out to let the data decide.")
+
+
+def check_n_factors(wanted: int | None, request: FitRequest, p: int) -> None:
+    """Refuse a number of factors that cannot be had."""
+    if wanted is None:
+        return
+    if request.search in (GIVEN, "sequential"):
+        why = (
+            "The `structure` gives the factors"
+            if request.search == GIVEN
+            else "The search 'sequential' finds their number; use search='tree'"
+        )
+        raise checks.refusal("n_factors", "left out here", wanted, f"{why}.")
+    most = p // request.min_children
+    if wanted > most:
+        raise checks.refusal(
+            "n_factors",
+            f"at most {most} with {p} items and at least {request.min_children} items per factor",
+            wanted,
+            "Ask for fewer factors, or lower `min_children`.",
+        )
+
+
 def settle_randomness(request: FitRequest, seed: Seed) -> FitRequest:
     """Keep the seed where something is drawn, and the number of finalists where there are any."""
     random = request.draws_curves or request.criterion in HELD_OUT
@@ -169,6 +204,7 @@ def settle_randomness(request: FitRequest, seed: Seed) -> FitRequest:
 
 
 _OPTIONS = (
+    "n_factors",
     "estimator",
     "criterion",
     "min_children",
@@ -193,8 +229,9 @@ def python_code(fit: DTFit) -> str:
         del found["measure"]  # the matrix knows
     arguments = [f"    {name}={_literal(value)}," for name, value in found.items()]
     given = [f"structure = {_structure(fit)}"] if fit.call.search == GIVEN else []
+    named = _changes(fit, lambda name, text: f"fit = fit.{name}([{', '.join(text)}])")
     return "\n".join(
-        ["import dtstat as dt", "", *given, "fit = dt.fit(", "    data,", *arguments, ")"]
+        ["import dtstat as dt", "", *given, "fit = dt.fit(", "    data,", *arguments, ")", *named]
     )
 
 
@@ -203,7 +240,20 @@ def r_code(fit: DTFit) -> str:
     written = [f"  {name} = {_literal(value, True)}" for name, value in _arguments(fit).items()]
     given = f"structure <- {_structure_in_r(fit)}\n" if fit.call.search == GIVEN else ""
     arguments = ",\n".join(written)
-    return f"library(dtstat)\n\n{given}fit <- dt_fit(\n  data,\n{arguments}\n)"
+    named = _changes(fit, lambda name, text: f"fit <- dt_{name}(fit, c({', '.join(text)}))")
+    call = f"library(dtstat)\n\n{given}fit <- dt_fit(\n  data,\n{arguments}\n)"
+    return "\n".join([call, *named])
+
+
+def _changes(fit: DTFit, write: Callable[[str, list[str]], str]) -> list[str]:
+    """Return code for names and signs that were changed afterwards."""
+    if fit.call.search == GIVEN:
+        return []  # they are those of the structure
+    # JSON writes texts as R and Python read them.
+    names = [json.dumps(name, ensure_ascii=False) for name in fit.factor_names]
+    turned = [name for name, sign in zip(names, fit.signs, strict=False) if sign < 0]
+    renamed = [write("rename", names)] if fit.given_names else []
+    return [*renamed, *([write("reflect", turned)] if turned else [])]
 
 
 def _structure(fit: DTFit) -> str:

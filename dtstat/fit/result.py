@@ -2,44 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from dtstat.core import files
-from dtstat.core.canvas import draw
-from dtstat.fit.pipeline import fit_factors_of
-from dtstat.fit.plots import FIT_KINDS
-from dtstat.fit.record import FitRecord
-
-if TYPE_CHECKING:
-    from dtstat.trust.diagnosis import Diagnosis
-    from dtstat.trust.stability_result import Stability
-
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from dtstat.core import checks
+from dtstat.core import checks, files
 from dtstat.core.arrays import FloatArray
+from dtstat.core.canvas import draw
+from dtstat.core.diagram_text import Diagrammed
 from dtstat.core.errors import InputError
-from dtstat.core.saved import register, save
-from dtstat.core.tables import Summary
+from dtstat.core.saved import Saved, register
+from dtstat.core.tables import Printed, Summary
 from dtstat.curves.estimate import NONLINEAR
-from dtstat.curves.result import LOADING_COLUMNS, NonlinearFit
-from dtstat.data.items import rows_to_score, with_scores
+from dtstat.curves.result import LOADING_COLUMNS
 from dtstat.factors.reported import factor_fit_measures
 from dtstat.factors.robust import implied_correlations
 from dtstat.fit import frames
+from dtstat.fit.pipeline import at_level
+from dtstat.fit.plots import FIT_KINDS
+from dtstat.fit.record import FitRecord, Lines
+from dtstat.fit.scoring import ScoredFit
 from dtstat.fit.summary import fit_summary
 from dtstat.path.solution_path import SolutionPath
 from dtstat.structure.barcode import barcode
 from dtstat.structure.path import candidates
 from dtstat.structure.structure import Structure
+from dtstat.structure.two_levels import two_level_syntax
+
+if TYPE_CHECKING:
+    from dtstat.trust.diagnosis import Diagnosis
+    from dtstat.trust.stability_result import Stability
 
 
 @register(
@@ -63,11 +60,14 @@ from dtstat.structure.structure import Structure
             not fit.given_names or len(set(fit.given_names)) == fit.support.shape[1]
         ),
         "factors have items": lambda fit: bool(fit.support.any(axis=0).all()),
+        "signs are 1 or -1": lambda fit: (
+            not fit.signs or (len(fit.signs) == fit.support.shape[1] and set(fit.signs) <= {1, -1})
+        ),
         "rows were counted": lambda fit: fit.n_obs > 0 and fit.n_typical > 0,
     },
 )
 @dataclass(frozen=True, eq=False, repr=False)
-class DTFit(FitRecord):
+class DTFit(Saved, Printed, Diagrammed, ScoredFit):
     """The structure behind the items, fitted, with what else was possible.
 
     Its fields are those of :class:`dtstat.fit.record.FitRecord`.
@@ -77,12 +77,6 @@ class DTFit(FitRecord):
     def of(cls, record: FitRecord) -> DTFit:
         """Give a record of the pipeline the methods of a result."""
         return cls(**{field.name: getattr(record, field.name) for field in fields(record)})
-
-    @property
-    def structure(self) -> Structure:
-        """Which items are children of which factors, and which of them load negatively."""
-        negative = self.support & (self.responses.loadings < 0)
-        return Structure(self.support, self.item_names, self.factor_names, negative)
 
     @cached_property
     def path(self) -> SolutionPath:
@@ -98,7 +92,8 @@ class DTFit(FitRecord):
         """One row per structure considered, the chosen one first.
 
         Columns: n_factors, n_loadings, n_uncovered, log_likelihood, n_parameters; cost (the
-        criterion that chose, with the rows counted as ``n_effective``; NaN if rows held out did);
+        criterion that chose, ebic where steps did, with the rows counted as ``n_effective``; NaN if
+        rows held out chose);
         aic, bic, ebic (with all rows counted, as other programs do); held_out (mean log-likelihood
         of rows not fitted), behind and behind_se (how far behind the best), monte_carlo_se, origin,
         fitted (False: could not win, scores are bounds).
@@ -112,6 +107,42 @@ class DTFit(FitRecord):
         if k > last:
             raise checks.refusal("row", f"at most {last}", row, "See candidates.")
         return self.contenders[k].structure(self.item_names)
+
+    @property
+    def levels(self) -> pd.DataFrame:
+        """One row per number of factors.
+
+        Columns: n_factors; chosen; level ("fine" and "broad": the two levels that stand out);
+        supported (whether the rows support so many); one_fewer_costs (log-likelihood per person
+        that the items of two factors lose if these are joined), joins (the two that lose least;
+        items are sorted anew at every level, so that the level with one factor fewer need not be
+        that join), correlation (of these); agreement (mean adjusted Rand index of different ways to
+        sort the items into so many groups); step (what the choice goes by, see
+        :mod:`dtstat.search.levels`); cost (ebic with the rows counted as ``n_effective``; NaN where
+        it was not needed). Empty if no tree was searched.
+        """
+        return frames.level_frame(self)
+
+    def level(self, which: int | str) -> DTFit:
+        """Return the fit at another level of the tree.
+
+        Its factors are named after those of this fit: "F1+F2" takes in the items of both, "F1a" and
+        "F1b" are parts of F1. Items move, so that a level is not always made of whole factors of
+        another.
+
+        Parameters
+        ----------
+        which
+            Number of factors; "fine" or "broad": the two levels that stand out.
+
+        Raises
+        ------
+        InputError
+            If there is no such level, no tree was searched, or the fit has curves.
+        """
+        k = frames.find_level(self, which)
+        names = frames.level_names(self, k)
+        return DTFit.of(at_level(self, k, names, frames.level_signs(self, k)))
 
     @property
     def loadings(self) -> pd.DataFrame:
@@ -155,10 +186,15 @@ class DTFit(FitRecord):
         InputError
             If the estimator drew no curves.
         """
-        curves = self._curves()
-        if curves is None:
+        if self.nonlinear is None and self.call.estimator not in NONLINEAR:
+            raise InputError(
+                f"The estimator '{self.call.estimator}' draws no curves. Fit again with "
+                "estimator='spline'.",
+                "estimator",
+            )
+        if isinstance(self.responses, Lines):  # no factors to draw curves of
             return pd.DataFrame(columns=LOADING_COLUMNS)
-        return curves.loading_frame(self.item_names, self.factor_names)
+        return self.responses.loading_frame(self.item_names, self.factor_names)
 
     def response_curves(self) -> pd.DataFrame:
         """Return how each item answers to its factors, on the item's own scale.
@@ -218,38 +254,8 @@ class DTFit(FitRecord):
         values = self.reported.latent.R - implied_correlations(self.reported.estimate)
         return pd.DataFrame(values, index=names, columns=names)
 
-    def factor_scores(self, data: Any, sd: bool = False) -> pd.DataFrame:
-        """Estimate everybody's position on every factor (regression scores).
-
-        Answers become normal scores by the margins of the data that were fitted (with a fit to a
-        matrix: by their own), so that any increasing transformation of an item is the same item.
-        With curves: means of the factors given the answers, by simulation.
-
-        Parameters
-        ----------
-        data
-            Rows to score: DataFrame with the items among its columns, array, or file.
-        sd
-            Whether to add columns ``<factor>_sd``: standard deviations of the factors given the
-            answers, which say how far to trust a score (with yes/no items of high loadings they
-            are up to a tenth too small).
-
-        Returns
-        -------
-        DataFrame
-            Rows of the data by factors. Missing answers are left out of a row's score.
-        """
-        index, X = rows_to_score(data, self.item_names)
-        scores, errors = self.responses.scores(X)
-        frame = pd.DataFrame(scores, index=index, columns=list(self.factor_names))
-        return frame.assign(**{f"{f}_sd": errors[:, k] for k, f in enumerate(frame)} if sd else {})
-
-    def augment(self, data: Any) -> pd.DataFrame:
-        """Return the data with one column of scores for each factor, named ``.fs_<factor>``."""
-        return with_scores(data, self.factor_scores(data))
-
     def tidy(self) -> pd.DataFrame:
-        """One row per loading (=~) or factor correlation (~~), as R's broom.
+        """One row per loading (=~) or factor correlation (~~), as in R's broom.
 
         With standard errors and 95 % intervals (estimate ± 1.96 std_error), which hold for the
         correlations they were estimated from; NaN where there is no test of fit.
@@ -260,43 +266,31 @@ class DTFit(FitRecord):
         """One row about the whole fit; aic and bic count all rows, as other programs do."""
         return frames.glance_frame(self)
 
-    def to_lavaan(self) -> str:
-        """Measurement model in lavaan's syntax."""
-        return self.structure.to_lavaan()
-
-    def to_keys(self) -> dict[str, list[str]]:
-        """Scoring key as psych takes it; items with negative loadings have a minus."""
-        return self.structure.to_keys()
-
-    def second_level(self, min_children: int = 2, **options: Any) -> DTFit:
-        """Dependence thresholding on the factors found: domains above facets.
+    def to_lavaan(self, model: str = "simple") -> str:
+        """Model in lavaan's syntax, for :func:`dtstat.cfa` and lavaan.
 
         Parameters
         ----------
-        min_children
-            Fewest factors of a domain.
-        options
-            ``search``, ``criterion``, ``uncovered``, ``refine`` and ``misfit`` as in
-            :func:`dtstat.fit`.
-
-        Returns
-        -------
-        DTFit
-            Its items are the factors of this fit. ``structure.under(upper.structure)`` gives the
-            items of each domain.
+        model
+            "simple": the factors of this fit. With the two levels that stand out: "higher_order",
+            factors of the broad level above those of the fine one (a comment says so if that
+            restricts nothing); "bifactor", every item on its
+            broad and its fine factor, uncorrelated with each other.
 
         Raises
         ------
         InputError
-            If there are fewer than three factors to structure.
+            If there are no two levels, or the model would not be identified.
         """
-        if self.n_factors < 3:
-            raise InputError(
-                f"A second level needs at least three factors; this fit has {self.n_factors}."
-            )
-        return DTFit.of(
-            fit_factors_of(self, self.factor_correlations.to_numpy(), min_children, options)
-        )
+        checks.choice("model", model, ("simple", "higher_order", "bifactor"))
+        if model == "simple":
+            return self.structure.to_lavaan()
+        fine, broad = (self.level(which).structure for which in ("fine", "broad"))
+        return two_level_syntax(fine, broad, model)
+
+    def to_keys(self) -> dict[str, list[str]]:
+        """Scoring key as psych takes it; items with negative loadings have a minus."""
+        return self.structure.to_keys()
 
     def summary(self, cutoff: float = 0.3, max_rows: int = 5, intervals: bool = False) -> Summary:
         """Print what was found on one page.
@@ -339,7 +333,11 @@ class DTFit(FitRecord):
         Parameters
         ----------
         kind
-            "diagram": factors, items, and loadings as lines (option ``cutoff``: smallest drawn).
+            "diagram": the path diagram, fit to print: factors as ellipses, items as boxes, arrows
+            with loadings, curved arrows with factor correlations (options ``cutoff``: smallest
+            loading drawn; ``residuals=True``).
+            "tree": items and factors from the fine level to one factor, joined at what one fewer
+            costs; the two levels marked.
             "loadings": the printed table as a heat map (``cutoff``: smallest with a number).
             "dependence": absolute dependence by factor, with the thresholds of the factors.
             "path": factors, loadings and the criterion over the threshold, the choice marked.
@@ -351,7 +349,8 @@ class DTFit(FitRecord):
             Axes to draw on; a new figure if None. Pictures of several panels divide them. A figure
             made with ``layout="constrained"`` leaves room for names and legends.
         options
-            Of the kind.
+            Of the kind. ``texts=True`` writes what the items ask beside their names, in "diagram",
+            "tree", "loadings" and "curves".
 
         Returns
         -------
@@ -382,16 +381,22 @@ class DTFit(FitRecord):
         title: str | None = None,
         overwrite: bool = False,
     ) -> Path:
-        """Write the whole analysis as one interactive page, to read or to send.
+        """Write the whole analysis, as an interactive page or as a Word document.
 
-        A slider over all thresholds with the graph, its cliques and why items are in or out of
-        them; loadings, response curves, choice and fit, how far to trust it, and how to reproduce
-        it. The file needs no network and no other file.
+        The page opens on the answer: the choice, how sure it is, and the factors with their items
+        and loadings. Then what that rests on; the tree and a slider over all thresholds, with the
+        graph and why items are in or out of factors; descriptives, reliability, response curves;
+        and how to reproduce it. Any level can be picked: all parts show its factors. It needs no
+        network and no other file. The document has what an article says: loadings, factor
+        correlations, levels, fit and how sure it is, as tables in APA style; the path diagram, if
+        matplotlib is installed; and how to reproduce it.
 
         Parameters
         ----------
         path
-            File to write, such as "report.html". A page written there before is replaced.
+            File to write: "report.html" for the page, "report.docx" for the document (needs
+            python-docx, the extra ``word``). A page written there before is replaced; a document,
+            which may have been edited, only with ``overwrite=True``.
         diagnosis
             Result of :func:`dtstat.diagnose` with the data, for intervals; made without them if
             omitted.
@@ -410,39 +415,29 @@ class DTFit(FitRecord):
         Raises
         ------
         InputError
-            If the file cannot be written, its ending names another format (.docx, .pdf), it
-            exists and is no page of dtstat, a result is of another fit, or the title is no text.
+            If the file cannot be written, its ending names another format (.pdf), it exists and
+            is no page of dtstat, a result is of another fit, or the title is no text.
+        MissingExtraError
+            If a Word document needs python-docx, which is not installed.
 
         Notes
         -----
         With more than 400 items the page has tables in place of the graph. Cost: as
-        :meth:`path_scores`.
+        :meth:`path_scores`, and one :meth:`level` per row of the table of levels.
         """
         from dtstat.page.content import check_parts, fit_page
         from dtstat.page.document import PAGE, is_page, write_page
+        from dtstat.page.word import fit_document, word_target
 
-        target = files.target(path, PAGE, is_page, overwrite)
+        document = word_target(path, overwrite)
+        target = document or files.target(path, PAGE, is_page, overwrite)
         check_parts(self, diagnosis, stability)
         if title is not None and not isinstance(title, str):
             raise checks.refusal("title", "a text", title, "Leave it out to say what was found.")
-        return write_page(fit_page(self, diagnosis, stability, title), target)
-
-    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
-
-        A result saved there before is replaced; any other file only with ``overwrite=True``.
-        """
-        save(self, path, overwrite)
-
-    def _curves(self) -> NonlinearFit | None:
-        """Return the curves; None if there are no factors to draw curves of."""
-        if self.nonlinear is None and self.call.estimator not in NONLINEAR:
-            raise InputError(
-                f"The estimator '{self.call.estimator}' draws no curves. Fit again with "
-                "estimator='spline'.",
-                "estimator",
-            )
-        return self.nonlinear
+        if document is None:
+            return write_page(fit_page(self, diagnosis, stability, title), target)
+        files.write(document, fit_document(self, diagnosis, stability, title))
+        return document
 
     def _by_factor(self, values: FloatArray) -> pd.DataFrame:
         names = list(self.factor_names)

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from dtstat.core.loading_table import factor_table
-from dtstat.core.tables import Summary, Table
+from dtstat.core.loading_tables import factor_table
+from dtstat.core.tables import Summary, Table, with_texts
 from dtstat.curves.result import correlation_table, response_table
 from dtstat.dependence.measures import LATENT, RANKS
 from dtstat.search.choose import GIVEN
+from dtstat.search.evaluate import STEP, searching
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
 
 
-MARKS = (
-    "* unique child: loads on this factor alone. + attached: in no clique within the factor, but "
-    "it loads on it most.",
-)
+ATTACHED = "+ attached: in no clique within the factor, but it loads on it most."
 _NEARLY_ALL = 0.95
+_MOST_LEVELS = 12
+_SMALLEST = 2  # items of a factor
+_MANY_LEFT_OUT = 0.1  # share of the items
 _LEVEL = 0.05  # of the test that decides whether a model misfits
 _BY_CHANCE = 0.05  # probability that the largest of all pairs is larger
 
@@ -35,12 +36,59 @@ def fit_summary(fit: DTFit, cutoff: float, max_rows: int, intervals: bool = Fals
         return Summary((*_head(fit), *why_nothing(fit)), choice_tables(fit, max_rows))
     errors = (intervals_table(fit.tidy()),) if intervals else ()
     parts = (
+        *level_tables(fit),
         factor_thresholds(fit),
         *loading_tables(fit, cutoff),
         *errors,
         *choice_tables(fit, max_rows),
     )
     return Summary(_head(fit), parts)
+
+
+def level_tables(fit: DTFit) -> tuple[Table, ...]:
+    """Tabulate what one fewer factor costs, around the levels that stand out."""
+    frame = fit.levels
+    if len(frame) < 2:
+        return ()
+    shown = frame[frame["n_factors"] <= max(fit.supported, fit.n_factors) + 1]
+    if len(shown) > _MOST_LEVELS:
+        near = shown["chosen"] | (shown["level"] != "")
+        most = shown["step"].rank(ascending=False) <= _MOST_LEVELS - 3
+        shown = shown[near | most | near.shift(-1, fill_value=False)]
+    marks = [
+        " ".join(word for word in ("chosen" if one.chosen else "", str(one.level)) if word)
+        for one in shown.itertuples()
+    ]
+    table = pd.DataFrame(
+        {
+            "factors": shown["n_factors"],
+            "one fewer costs": [_blank(value, 3) for value in shown["one_fewer_costs"]],
+            "cheapest join": shown["joins"],
+            "r": [_blank(value, 2) for value in shown["correlation"]],
+            "agreement": [_blank(value, 2) for value in shown["agreement"]],
+            "step": [_blank(value, 2) for value in shown["step"]],
+            "": marks,
+        }
+    )
+    notes = [
+        "One fewer costs: log-likelihood per person that the items of the two lose if they are "
+        "joined. r: correlation of the two. Items are sorted anew at every level, so that one "
+        "factor fewer need not be that join.",
+        "Agreement of different ways to sort the items (1: the same groups). Step: how much more "
+        "joins cost from this level down to half as many factors than from it up to twice as many "
+        "(log ratio), times agreement.",
+        f"The rows support up to {fit.supported} factors"
+        + ("; of these levels the largest step is chosen" if fit.call.n_factors is None else "")
+        + ". fit.level(k) has another level.",
+    ]
+    if len(shown) < len(frame):
+        notes.append(f"{len(frame) - len(shown)} more in levels.")
+    levels = Table.from_frame(table, "Levels", notes, bounded=("r", "agreement"))
+    return (replace(levels, alignment="rrlrrrl"),)
+
+
+def _blank(value: float, digits: int) -> str:
+    return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def factor_thresholds(fit: DTFit) -> Table:
@@ -63,7 +111,8 @@ def loading_tables(fit: DTFit, cutoff: float) -> tuple[Table, ...]:
         fit.uniquenesses,
         cutoff,
         marks=item_marks(fit),
-        notes=(*MARKS, f"Loadings below {cutoff:g} are blank."),
+        notes=(*notes_on_marks(fit), f"Loadings below {cutoff:g} are blank."),
+        texts=fit.item_texts,
     ).tables
 
 
@@ -73,14 +122,15 @@ def choice_tables(fit: DTFit, max_rows: int) -> tuple[Table, ...]:
     if fit.n_factors:
         parts.append(measures_table(fit.fit_measures, measure_notes(fit)))
     if fit.n_factors and (~fit.support.any(axis=1)).any():
-        parts.append(uncovered_table(fit.uncovered))
+        parts.append(uncovered_table(fit.uncovered, fit.item_texts))
     if max_rows:
         parts.append(_contenders(fit, max_rows))
     return tuple(parts)
 
 
 def _curve_tables(fit: DTFit) -> tuple[Table, ...]:
-    responses = response_table(fit.nonlinear_loadings, item_marks(fit), MARKS)
+    frame, marks = fit.nonlinear_loadings, item_marks(fit)
+    responses = response_table(frame, marks, notes_on_marks(fit), fit.item_texts)
     if fit.n_factors == 1:
         return (responses,)
     return responses, correlation_table(fit.factor_correlations, fit.factor_correlation_errors)
@@ -94,15 +144,34 @@ def _head(fit: DTFit) -> tuple[str, ...]:
         f"Call:   {call_line(fit)}",
         f"Data:   {data_line(fit)}",
         f"Choice: {fit.explanation}",
+        *left_out_lines(fit),
         *evidence_lines(fit),
         *(f"Note:   {note}" for note in fit.notes),
     )
 
 
+def left_out_lines(fit: DTFit) -> tuple[str, ...]:
+    """Say so if many items are in no factor, and what to do."""
+    out, p = int((~fit.support.any(axis=1)).sum()), len(fit.item_names)
+    if not fit.n_factors or out <= _MANY_LEFT_OUT * p or fit.call.search == GIVEN:
+        return ()
+    advice = "Look at them below"
+    if fit.call.uncovered != "attach":
+        advice += "; uncovered='attach' gives them to the factor they load on most"
+    elif fit.call.search == "threshold":
+        advice += "; search='tree' lets every factor have its own threshold"
+    else:
+        advice += ": they hardly depend on the others, or on few of them"
+    if fit.call.min_children > _SMALLEST:
+        advice += "; min_children=2 allows factors of two items"
+    return (f"Note:   {out} of {p} items are in no factor. {advice}.",)
+
+
 def call_line(fit: DTFit) -> str:
     """Return the call with what was asked for."""
     call = fit.call
-    parts = [f'measure="{call.measure}"', f'search="{call.search}"']
+    parts = [] if call.n_factors is None else [f"n_factors={call.n_factors}"]
+    parts += [f'measure="{call.measure}"', f'search="{call.search}"']
     if call.search == "threshold":
         parts.append(f"thresholds={call.thresholds}")
     parts += [f'estimator="{call.estimator}"', f'criterion="{call.criterion}"']
@@ -160,22 +229,26 @@ def why_nothing(fit: DTFit) -> tuple[str, ...]:
     if len(names) < fit.call.min_children:
         return (f"A factor needs {fit.call.min_children} items; there are {len(names)}.",)
     pairs = len(names) * (len(names) - 1) / 2
+    smaller = "a smaller `min_children`, " if fit.call.min_children > _SMALLEST else ""
     chance = -float(ndtri(_BY_CHANCE / 2 / pairs)) / math.sqrt(fit.n_typical - 1)
     return (
         f"No structure describes the items better than independence. The strongest dependence is "
         f"{largest}; among {pairs:.0f} pairs of independent items values up to about "
-        f"{min(chance, 1.0):.3f} come by chance.",
-        "If you expected factors: more rows, a smaller `min_children`, or a measure that detects "
-        "any dependence (see measures()).",
+        f"{min(chance, 1.0):.3f} come by chance. Weaker dependence may be there; "
+        f"{fit.n_typical} rows do not show it.",
+        f"If you expected factors: more rows, {smaller}or a measure that detects any dependence "
+        "(see measures()).",
     )
 
 
 def item_marks(fit: DTFit) -> pd.Series[str]:
-    """Return the signs behind names: unique children and attached items."""
-    unique = fit.support.sum(axis=1) == 1
-    pairs = zip(unique, fit.attached, strict=True)
-    signs = [("*" if alone else "") + ("+" if given else "") for alone, given in pairs]
-    return pd.Series(signs, index=list(fit.item_names))
+    """Return the signs behind names, of exceptions alone: attached items."""
+    return pd.Series(["+" if one else "" for one in fit.attached], index=list(fit.item_names))
+
+
+def notes_on_marks(fit: DTFit) -> tuple[str, ...]:
+    """Say what the signs behind names mean, if there are any."""
+    return (ATTACHED,) if fit.attached.any() else ()
 
 
 def measure_notes(fit: DTFit) -> tuple[str, ...]:
@@ -246,6 +319,11 @@ def measures_table(measures: Mapping[str, float], notes: tuple[str, ...] = ()) -
     return Table("Fit of the chosen structure", ("measure", "value"), tuple(rows), "ll", notes)
 
 
+def measures_line(measures: Mapping[str, float]) -> str:
+    """Return the same in one line, without the test."""
+    return "; ".join(f"{name} {text}" for name, text in _measure_rows(measures)[1:] if text)
+
+
 def _measure_rows(m: Mapping[str, float]) -> list[tuple[str, str]]:
     p = m["pvalue"]
     tested = "" if math.isnan(p) else "yes"
@@ -271,7 +349,9 @@ def intervals_table(tidy: pd.DataFrame) -> Table:
     }
     shown = tidy[list(columns)].rename(columns=columns)
     notes = () if tidy["std_error"].notna().any() else ("No standard errors: not tested.",)
-    return Table.from_frame(shown, "Loadings and factor correlations", notes, digits=3)
+    return Table.from_frame(
+        shown, "Loadings and factor correlations", notes, digits=3, bounded=tuple(columns.values())
+    )
 
 
 def contenders_table(
@@ -292,7 +372,7 @@ def contenders_table(
             "n_loadings": "loadings",
             "n_uncovered": "left out",
             "log_likelihood": "log-lik",
-            "cost": criterion,
+            "cost": searching(criterion),
             "held_out": "held out",
             "behind_se": "SE",
         }
@@ -301,7 +381,9 @@ def contenders_table(
         if column in shown:
             shown[column] = [f"{v:.4f}" for v in shown[column]]
     notes = [f"Best first by {criterion}."]
-    if criterion in shown:
+    if criterion == STEP:
+        notes = [f"The chosen one first, the others by {searching(criterion)}."]
+    if searching(criterion) in shown:
         notes[0] += f" It counts the rows as {n_effective:.0f}; smaller is better."
     if "SE" in shown:
         notes.append("held out: log-likelihood per row, larger is better; behind the best; its SE.")
@@ -314,9 +396,10 @@ def contenders_table(
     return Table.from_frame(shown, "What else was possible", notes, digits=1)
 
 
-def uncovered_table(frame: pd.DataFrame) -> Table:
+def uncovered_table(frame: pd.DataFrame, texts: Mapping[str, str]) -> Table:
     """Items of no factor, and why."""
-    return Table.from_frame(frame, "Items in no factor", digits=2)
+    table = Table.from_frame(frame, "Items in no factor", digits=2)
+    return with_texts(table, frame["item"], texts)
 
 
 def _listed(core: tuple[str, ...]) -> str:

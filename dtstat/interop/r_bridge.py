@@ -13,13 +13,16 @@ result and go on from there.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -27,46 +30,23 @@ import pandas as pd
 from joblib import parallel_config
 
 import dtstat as dt
+from dtstat.core import checks
 from dtstat.core.about import __version__
+from dtstat.core.canvas import check_options
+from dtstat.core.diagram_text import Diagrammed
 from dtstat.core.errors import DTError, DTWarning, InputError, nearest
 from dtstat.core.saved import from_bytes
+from dtstat.interop.diagram_view import diagram_view
+from dtstat.interop.model_views import by_group
 from dtstat.interop.views import view
-from dtstat.interop.wire import RArray, RObject, Wire, decode, encode
+from dtstat.interop.wire import RArray, RObject, Wire, decode, encode, matrix, vector
 from dtstat.structure.syntax import measured_structure
 
 Function = Callable[..., Any]
 
 PROTOCOL = 1
-_PUBLIC = (
-    "bartlett_test",
-    "bounds",
-    "cfa",
-    "compare",
-    "compare_solutions",
-    "datasets",
-    "dependence",
-    "diagnose",
-    "efa",
-    "error_bound",
-    "fit",
-    "kmo",
-    "load",
-    "load_dataset",
-    "margin",
-    "max_items",
-    "measures",
-    "min_margin",
-    "parallel_analysis",
-    "plan",
-    "sample_size",
-    "sample_size_table",
-    "sem",
-    "simulate",
-    "solution_path",
-    "stability",
-    "survey_design",
-    "ucc_probability",
-)
+# Public functions without a twin in R; r-wrapper/PARITY.md has the reasons.
+_PYTHON_ONLY = ("independent_maximal_cliques", "items")
 
 _PROCESS = os.getpid()
 # R puts its own libraries first for child processes; a worker would load the wrong Python.
@@ -102,7 +82,7 @@ def call(name: str, arguments: Mapping[str, Any], progress: Any = None) -> dict[
             "dtstat cannot be used in a forked process, as parallel::mclapply makes them. Use "
             "parallel::parLapply, or the argument `n_jobs`.",
         )
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, _interrupts():
         warnings.simplefilter("always", DTWarning)
         try:
             value = _run(name, arguments, progress)
@@ -116,6 +96,46 @@ def call(name: str, arguments: Mapping[str, Any], progress: Any = None) -> dict[
             text = f"internal error ({type(error).__name__}): {error}"
             return _refusal("InternalError", text, traceback.format_exc())
     return {"ok": True, "value": value, "warnings": _list_warnings(caught)}
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Let every interrupt be a KeyboardInterrupt, and no business of R.
+
+    Reticulate's handler asks R whether an interrupt is pending, by a function of R. While R
+    evaluates it, R may take the interrupt itself, and a script ends. While Python is at work the
+    answer is yes, and R's flag is lowered without asking; where it is out of reach (Windows), R is
+    asked, and if it took the interrupt the answer was yes.
+    """
+    handler: Any = sys.modules.get("rpytools.signals")
+    ask = getattr(handler, "_callback", None)
+    if ask is None:
+        yield
+        return
+    flag = _pending_in_r()
+
+    def pending(taken: bool) -> Any:
+        if flag is not None:
+            flag.value = 0
+            return True
+        try:
+            return ask(taken)
+        except RuntimeError:
+            return True
+
+    handler._callback = pending
+    try:
+        yield
+    finally:
+        handler._callback = ask
+
+
+def _pending_in_r() -> ctypes.c_int | None:
+    """R's flag that an interrupt is pending, if R runs in this process and exports it."""
+    try:
+        return ctypes.c_int.in_dll(ctypes.CDLL(None), "R_interrupts_pending")
+    except (ValueError, TypeError, OSError):
+        return None
 
 
 def _run(name: str, arguments: Mapping[str, Any], progress: Any) -> Wire:
@@ -170,8 +190,17 @@ def _serve(function: Function) -> Function:
     """Let a function take and return what crosses."""
 
     def serve(**arguments: Any) -> Any:
-        return view(function(**{name: revive(value) for name, value in arguments.items()}))
+        given = {name: revive(value) for name, value in arguments.items()}
+        try:
+            taken.bind(**given)
+        except TypeError as error:
+            raise InputError(
+                f"R sent other arguments than Python takes ({error}). Are the R package and the "
+                "Python package of the same version?"
+            ) from None
+        return view(function(**given))
 
+    taken = signature(function)
     return serve
 
 
@@ -235,19 +264,58 @@ def _names(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else [str(name) for name in value]
 
 
-def _predict(state: bytes, data: Any, sd: bool = False) -> pd.DataFrame:
+def _predict(state: bytes, data: Any, **options: Any) -> pd.DataFrame:
     """Factor scores of rows."""
     result = from_bytes(state, "the saved object")
-    if isinstance(result, dt.DTFit):
-        return result.factor_scores(data, sd)
-    if isinstance(result, dt.CFAFit):
-        return result.factor_scores(data)
+    if isinstance(result, dt.DTFit | dt.CFAFit):
+        return result.factor_scores(data, **options)
     raise dt.InputError(f"A {type(result).__name__} has no factor scores. Give a fitted model.")
 
 
 def _text(state: bytes, **options: Any) -> str:
     """Print the summary with other options than R keeps."""
     return str(from_bytes(state, "the saved object").summary(**options).to_text())
+
+
+def _tables(state: bytes, style: str) -> dict[str, Any]:
+    """Return the lines and tables of a summary, as they are set in a style."""
+    summary = from_bytes(state, "the saved object").summary()
+    tables = [
+        {
+            "number": grid.number,
+            "title": grid.title,
+            "columns": list(grid.headers),
+            "cells": [[row[k] for row in grid.rows] for k in range(len(grid.headers))],
+            "alignment": list(grid.alignment),
+            "notes": list(grid.notes),
+        }
+        for grid in summary.grids(style)
+    ]
+    return {"head": list(summary.head), "tables": tables}
+
+
+def _save_table(state: bytes, path: str, which: int | None = None, **options: Any) -> str:
+    """Write the summary, or one of its tables, to a file whose ending says the format."""
+    summary = from_bytes(state, "the saved object").summary()
+    if which is None:
+        return str(summary.save(path, **options))
+    count = len(summary.tables)
+    k = checks.integer("which", which, 1, f"There are {count} tables.", at_most=max(count, 1))
+    return str(summary.tables[k - 1].save(path, **options))
+
+
+def _diagrammed(state: bytes) -> Diagrammed:
+    """Return a model that has a path diagram."""
+    result = from_bytes(state, "the saved object")
+    if not isinstance(result, Diagrammed):
+        raise dt.InputError(f"A {type(result).__name__} has no path diagram. Give a fitted model.")
+    return result
+
+
+def _path_diagram(state: bytes, **options: Any) -> dict[str, Any]:
+    """Lay out the path diagram of a model, for R to draw."""
+    model = _diagrammed(state)
+    return diagram_view(model.path_diagram(**check_options("diagram", model.path_diagram, options)))
 
 
 def _fit(state: bytes) -> dt.DTFit:
@@ -258,15 +326,139 @@ def _fit(state: bytes) -> dt.DTFit:
     return result
 
 
+def _model(state: bytes) -> dt.CFAFit:
+    """Return the model that R sends."""
+    result = from_bytes(state, "the saved object")
+    if not isinstance(result, dt.CFAFit):
+        raise dt.InputError(f"This needs a result of dt_cfa(); got a {type(result).__name__}.")
+    return result
+
+
+def _residuals(state: bytes, kind: str) -> Any:
+    fit = _model(state)
+    return by_group(fit, fit.residuals(kind))  # type: ignore[arg-type]  # checked there
+
+
+def _htmt(state: bytes) -> Any:
+    fit = _model(state)
+    return by_group(fit, fit.htmt())
+
+
+def _bootstrap_parameters(state: bytes, interval: str, level: float) -> pd.DataFrame:
+    result = from_bytes(state, "the saved object")
+    if not isinstance(result, dt.Bootstrap):
+        raise dt.InputError(f"This needs a result of dt_bootstrap(); got {type(result).__name__}.")
+    return result.parameters(interval, level)
+
+
+def _reliability(state: bytes) -> pd.DataFrame:
+    """One row per factor, or per group and factor."""
+    table = _model(state).reliability()
+    table.index = table.index.set_names([*table.index.names[:-1], "factor"])
+    return table.reset_index()
+
+
+def _regress(formula: str, fit: Any, data: Any) -> dict[str, Any]:
+    """Return the parts of a latent regression."""
+    one = dt.regress(formula, fit, data)
+    return {
+        "class": "dt_regression",
+        "coefficients": vector(one.params),
+        "vcov": matrix(one.cov_params()),
+        "r.squared": float(one.rsquared),
+        "adj.r.squared": float(one.rsquared_adj),
+        "sigma": float(one.scale) ** 0.5,
+        "df.residual": float(one.df_resid),
+        "nobs": int(one.nobs),
+        "n_given": one.n_given,
+        "notes": list(one.notes),
+    }
+
+
+def _factor_table(state: bytes, **options: Any) -> dict[str, Any]:
+    """Return the table of a psychologist as numbers, and as it is printed."""
+    table = _model(state).factor_table(**options)
+    return {
+        "class": "dt_factor_table",
+        "loadings": table.loadings,
+        "variance": matrix(table.variance),
+        "factor_correlations": matrix(table.correlations),
+        "text": table.to_text(),
+    }
+
+
+def _at(dependence: Any, threshold: float, min_children: int) -> dt.Structure:
+    """Return the structure at one threshold of a path, of which R keeps no cliques."""
+    # Any threshold will do to make the path; it is asked for the one that is wanted.
+    path = dt.solution_path(dependence, thresholds=[1.0], min_children=min_children)
+    return path.at(threshold)
+
+
+def _draw(design: dt.SurveyDesign, n: int, seed: int | None) -> pd.DataFrame:
+    """Draw answers of a planned survey."""
+    rows = checks.integer("nsim", n, 1, "It is the number of people.")
+    rng = np.random.default_rng(checks.seed_number(seed))
+    return pd.DataFrame(design.draw(rows, rng), columns=list(design.structure.item_names))
+
+
+def _read_survey(**arguments: Any) -> pd.DataFrame:
+    """Return a survey with its ids as names of rows, or aside where R would refuse them."""
+    frame = dt.read_survey(**arguments)
+    if frame.index.name is not None and frame.index.is_unique:
+        return frame.set_axis([str(name) for name in frame.index])
+    if any(frame.index.names):
+        ids = [str(name) for name in frame.index.names]
+        attrs = {**frame.attrs, "aside": [*ids, *frame.attrs.get("aside", ())]}
+        frame = frame.reset_index()
+        frame.attrs = attrs
+    return frame
+
+
 FUNCTIONS: dict[str, Function] = {
-    **{name: _serve(getattr(dt, name)) for name in _PUBLIC},
+    **{
+        name: _serve(getattr(dt, name))
+        for name in dt.__all__
+        if name.islower() and name not in _PYTHON_ONLY
+    },
+    "read_survey": _serve(_read_survey),
+    "example_file": _serve(lambda name: str(dt.example_file(name))),
     "dependence_matrix": _serve(dt.DependenceMatrix.from_matrix),
     "lavaan_structure": _serve(measured_structure),
     "predict": _serve(_predict),
     "summary_text": _serve(_text),
-    "second_level": _serve(lambda state, **options: _fit(state).second_level(**options)),
+    "candidate": _serve(lambda state, row: _fit(state).candidate(row)),
+    "at": _serve(_at),
+    "design_dependence": _serve(lambda design, measure: design.dependence(measure)),
+    "draw": _serve(_draw),
+    "factor_table": _serve(_factor_table),
+    "level": _serve(lambda state, which: _fit(state).level(which)),
+    "rename": _serve(lambda state, names: _fit(state).rename(names)),
+    "reflect": _serve(lambda state, factors: _fit(state).reflect(factors)),
+    "suggest_names": _serve(lambda state: _fit(state).suggest_names()),
+    "to_lavaan": _serve(lambda state, model: _fit(state).to_lavaan(model)),
+    "residuals": _serve(_residuals),
+    "modification_indices": _serve(
+        lambda state, **options: _model(state).modification_indices(**options)
+    ),
+    "compare_models": _serve(lambda fits, **options: dt.compare_models(*fits, **options)),
+    "bootstrap_parameters": _serve(_bootstrap_parameters),
+    "defined_intervals": _serve(
+        lambda state, **options: _model(state).defined_intervals(**options)
+    ),
+    "htmt": _serve(_htmt),
+    "model_reliability": _serve(_reliability),
+    "fit_reliability": _serve(lambda state, data: _fit(state).reliability(data)),
+    "plausible_values": _serve(
+        lambda state, data, **options: _fit(state).plausible_values(data, **options)
+    ),
+    "regress": _serve(_regress),
     "path_scores": _serve(lambda state: _fit(state).path_scores()),
     "response_curves": _serve(lambda state: _fit(state).response_curves()),
     "report": _serve(lambda state, path, **options: str(_fit(state).report(path, **options))),
+    "tables": _serve(_tables),
+    "save_table": _serve(_save_table),
+    "path_diagram": _serve(_path_diagram),
+    "to_dot": _serve(lambda state, **options: _diagrammed(state).to_dot(**options)),
+    "to_tikz": _serve(lambda state, **options: _diagrammed(state).to_tikz(**options)),
     "echo": lambda value: value,
 }

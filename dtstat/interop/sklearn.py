@@ -18,10 +18,9 @@ from dtstat.fit.request import Estimator, FitRequest, Misfit, Preset, Search, Un
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-    from dtstat.core.checks import Seed
+    from dtstat.core.checks import Seed, Thresholds
     from dtstat.factors.scores import Marginals
     from dtstat.fit.result import DTFit
-    from dtstat.path.solution_path import Thresholds
     from dtstat.structure.structure import Structure
 
 
@@ -42,11 +41,15 @@ _LARGEST_SEED = 2**31 - 1
 class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Find the factors behind the columns; ``transform`` gives everybody's factor scores.
 
-    How many factors there are is found, not given. If none is found, ``transform`` returns a
-    table without columns. NaN means a missing answer.
+    How many factors there are is found unless ``n_factors`` says so; if none is found,
+    ``transform`` returns a table without columns. NaN means a missing answer.
 
     Parameters
     ----------
+    n_factors
+        Number of factors; None to let the data decide. A grid search over it compares numbers of
+        factors by the likelihood of rows that were not fitted, which likes more of them than there
+        are: a factor too many costs hardly any prediction.
     measure, search, thresholds, estimator, criterion, min_children, uncovered, refine
         As in :func:`dtstat.fit`.
     missing, misfit, structure, finalists, preset, n_jobs
@@ -86,6 +89,7 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
 
     def __init__(
         self,
+        n_factors: int | None = FitRequest.n_factors,
         measure: str | PairFunction = FitRequest.measure,
         search: Search = FitRequest.search,
         thresholds: Thresholds = FitRequest.thresholds,
@@ -102,6 +106,7 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
         random_state: Seed | np.random.RandomState = None,
         n_jobs: int | None = None,
     ) -> None:
+        self.n_factors = n_factors
         self.measure = measure
         self.search = search
         self.thresholds = thresholds
@@ -182,15 +187,16 @@ class DependenceThresholding(TransformerMixin, BaseEstimator):  # type: ignore[m
 
     def _answers(self, X: Any, fitting: bool = False) -> FloatArray:
         """(n, p) numbers, checked as scikit-learn checks them."""
-        values: FloatArray = validate_data(
-            self,
-            X,
-            reset=fitting,
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=2 if fitting else 1,
-            ensure_min_features=2 if fitting else 1,
-        )
+        with np.errstate(over="ignore", invalid="ignore"):  # it sums answers, huge ones too
+            values: FloatArray = validate_data(
+                self,
+                X,
+                reset=fitting,
+                dtype=np.float64,
+                ensure_all_finite="allow-nan",
+                ensure_min_samples=2 if fitting else 1,
+                ensure_min_features=2 if fitting else 1,
+            )
         return values
 
     def __sklearn_tags__(self) -> Tags:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,25 @@ import pandas as pd
 
 import dtstat as dt
 from dtstat.core.saved import to_bytes
+from dtstat.core.tables import Table
 from dtstat.efa.adequacy import KMO, BartlettTest
+from dtstat.fit.dendrogram import dendrogram, has_tree
 from dtstat.fit.frames import model_likelihood
-from dtstat.fit.summary import evidence_lines, measure_notes, why_nothing
-from dtstat.interop.wire import RArray, matrix, named
+from dtstat.fit.summary import evidence_lines, level_tables, measure_notes, why_nothing
+from dtstat.interop.diagram_view import diagram_view
+from dtstat.interop.model_views import (
+    bootstrap_view,
+    cfa_view,
+    invariance_view,
+    model_comparison_view,
+    model_power_view,
+    score_test_view,
+    vuong_view,
+)
+from dtstat.interop.view_parts import View, attributes, broom, cells, numbers, texts
+from dtstat.interop.wire import RArray, matrix, vector
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.margin import Margin
-
-View = dict[str, Any]
 
 _MOST_BARS = 40  # of a fit; a path has them all
 _MOST_KEYS = 2000  # structures of a path whose items are listed
@@ -41,7 +52,8 @@ def _structure(one: dt.Structure) -> View:
         "items": list(one.item_names),
         "factors": list(one.factor_names),
         "keys": one.to_keys(),
-        "uncovered": _texts(one.uncovered),
+        "unique_children": {k: texts(one.unique_children(k)) for k in one.factor_names},
+        "uncovered": texts(one.uncovered),
         "satisfies_ucc": one.satisfies_ucc,
     }
 
@@ -64,22 +76,29 @@ def _fit(fit: dt.DTFit) -> View:
     log_likelihood, n_parameters = model_likelihood(fit)
     return {
         "class": "dt_fit",
+        "n_factors": fit.n_factors,
         "structure": _structure(fit.structure),
         "loadings": matrix(fit.loadings),
+        "item_texts": dict(fit.item_texts),
+        "loading_errors": matrix(fit.loading_errors),
         "factor_correlations": matrix(Phi),
-        "uniquenesses": named(fit.uniquenesses),
+        "factor_correlation_errors": matrix(fit.factor_correlation_errors),
+        "uniquenesses": vector(fit.uniquenesses),
         "unique_child": fit.structure.support.sum(axis=1) == 1,
-        "attached": _texts(fit.attached_items),
-        "fit_measures": _numbers(fit.fit_measures),
+        "attached": texts(fit.attached_items),
+        "fit_measures": numbers(fit.fit_measures),
         "log_likelihood": log_likelihood,
         "n_parameters": n_parameters,
         "n_obs": fit.n_obs,
         "n_typical": fit.n_typical,
-        "fit_notes": _texts((measure_notes if fit.n_factors else why_nothing)(fit)),
-        "evidence": _texts(line.strip() for line in evidence_lines(fit)),
+        "fit_notes": texts((measure_notes if fit.n_factors else why_nothing)(fit)),
+        "evidence": texts(line.strip() for line in evidence_lines(fit)),
         "n_effective": fit.n_effective,
         "explanation": fit.explanation,
-        "notes": _texts(fit.notes),
+        "notes": texts(fit.notes),
+        "levels": fit.levels,
+        "level_table": _table(level_tables(fit) if fit.n_factors else ()),
+        "tree": _tree(fit) if has_tree(fit) else None,
         "candidates": fit.candidates,
         "factors": _joined(factors, "core"),
         "path": fit.path.steps(),
@@ -91,19 +110,54 @@ def _fit(fit: dt.DTFit) -> View:
         "arguments": {k: v for k, v in fit.provenance.items() if k != "version"},
         "keys": fit.to_keys(),
         "lavaan": fit.to_lavaan() if fit.n_factors else "",
-        "tidy": fit.tidy(),
-        "glance": fit.glance(),
+        "diagram": diagram_view(fit.path_diagram()) if fit.n_factors else None,
+        "tidy": broom(fit.tidy()),
+        "glance": broom(fit.glance().assign(logLik=log_likelihood)),
         "curves": None if fit.nonlinear is None else fit.response_curves(),
         "nonlinear_loadings": None if fit.nonlinear is None else fit.nonlinear_loadings,
         "sample": None
         if fit.sample is None
         else {
-            **_attributes(fit.sample, "n_given", "n_used", "n_complete"),
+            **attributes(fit.sample, "n_given", "n_used", "n_complete"),
             "kinds": dict(fit.sample.kinds),
             "n_tied": fit.sample.n_tied,
         },
         "state": to_bytes(fit, compressed=False),
     }
+
+
+def _tree(fit: dt.DTFit) -> View:
+    """Return the nested tree of a picture; nodes are the leaves from the top, then the joins."""
+    tree, names = dendrogram(fit), fit.item_names
+    pairs = [(leaf, names[i]) for leaf in tree.leaves for i in leaf.items]
+    number = {id(leaf): k + 1 for k, leaf in enumerate(tree.leaves)}
+    return {
+        "items": pd.DataFrame(
+            {
+                "item": [item for _, item in pairs],
+                "leaf": np.array([number[id(leaf)] for leaf, _ in pairs], dtype=np.int64),
+                "factor": [fit.factor_names[leaf.factor] for leaf, _ in pairs],
+            }
+        ),
+        "joins": pd.DataFrame(
+            {
+                "first": np.array([one.first + 1 for one in tree.joins], dtype=np.int64),
+                "second": np.array([one.second + 1 for one in tree.joins], dtype=np.int64),
+                "price": np.array(tree.prices, dtype=float),
+            }
+        ),
+        "outside": texts(names[i] for i in tree.outside),
+        "floor": tree.floor,
+        "top": tree.top,
+    }
+
+
+def _table(tables: tuple[Table, ...]) -> View | None:
+    """Cells of a table as texts, and what stands below it."""
+    if not tables:
+        return None
+    (table,) = tables
+    return cells(table) | {"notes": texts(table.notes)}
 
 
 def _longest_bars(barcode: Barcode, factors: pd.DataFrame) -> pd.DataFrame:
@@ -140,6 +194,7 @@ def _path(path: dt.SolutionPath) -> View:
         "min_children": path.min_children,
         "thresholds": path.thresholds,
         "dependence": view(path.dependence),
+        "text": path.summary().to_text(),
     }
 
 
@@ -155,14 +210,14 @@ def _sparse_dependence(one: dt.SparseDependence) -> View:
         "class": "dt_sparse_dependence",
         "pairs": one.to_frame(),
         "items": list(one.names),
-        **_attributes(one, "measure", "n_obs", "floor"),
+        **attributes(one, "measure", "n_obs", "floor"),
     }
 
 
 def _comparison(one: dt.Comparison) -> View:
     return {
         "class": "dt_comparison",
-        **_attributes(one, "f1", "hamming", "precision", "recall"),
+        **attributes(one, "f1", "hamming", "precision", "recall", "exact"),
         "n_factors": list(one.n_factors),
         "matching": dict(one.matching),
     }
@@ -171,7 +226,9 @@ def _comparison(one: dt.Comparison) -> View:
 def _margin(one: Margin) -> View:
     return {
         "class": "dt_margin",
-        **_attributes(one, "value", "satisfied", "verdict", "measure"),
+        **attributes(one, "value", "satisfied", "verdict", "measure", "simulated"),
+        "weakest_edge": asdict(one.weakest_edge),
+        "strongest_non_edge": one.strongest_non_edge and asdict(one.strongest_non_edge),
         "factors": one.to_frame(),
     }
 
@@ -180,7 +237,7 @@ def _diagnosis(one: dt.Diagnosis) -> View:
     audit = one.audit
     return {
         "class": "dt_diagnosis",
-        "verdict": one.verdict,
+        **attributes(one, "verdict", "measure", "gap", "n_tied"),
         "margin": _margin(one.margin),
         "implied_margin": None if one.implied_margin is None else _margin(one.implied_margin),
         "interval": None if one.intervals is None else one.intervals.whole,
@@ -202,7 +259,19 @@ def _stability(one: dt.Stability) -> View:
         "n_factors": one.n_factors,
         "items": _joined(one.items, "factors"),
         "factors": _joined(one.factors, "items"),
-        **_attributes(one, "sizes", "alternatives", "disagreement"),
+        **attributes(one, "sizes", "alternatives", "disagreement", "scheme", "seed"),
+        "structures": [found.to_keys() for found, _ in one.structures],
+        **_reports(one),
+    }
+
+
+def _certificate(one: dt.Certificate) -> View:
+    return {
+        "class": "dt_certificate",
+        "cliques": _joined(one.to_frame(), "items", "unique_members"),
+        "factors": _joined(one.factors, "items", "unique_children"),
+        "separated": texts(one.item_names[claim.item] for claim in one.separated),
+        **attributes(one, "band", "levels", "at_least", "measure", "n_obs", "error"),
         **_reports(one),
     }
 
@@ -214,8 +283,7 @@ def _plan(one: dt.SurveyPlan) -> View:
         "table": one.table,
         "curves": one.curves(),
         "tidy": one.tidy(),
-        "error": one.error,
-        "measure": one.measure,
+        **attributes(one, "error", "measure", "n_items", "seed"),
         "text": one.summary().to_text(),
         "state": to_bytes(one, compressed=False),
     }
@@ -224,7 +292,8 @@ def _plan(one: dt.SurveyPlan) -> View:
 def _design(one: dt.SurveyDesign) -> View:
     return {
         "class": "dt_survey_design",
-        **_attributes(one, "loadings", "factor_correlations", "levels"),
+        **attributes(one, "loadings", "factor_correlations", "levels", "correlations"),
+        "structure": _structure(one.structure),
         "text": repr(one),
     }
 
@@ -235,27 +304,7 @@ def _simulation(one: dt.Simulation) -> View:
         "data": one.data,
         "latents": one.latents,
         "structure": _structure(one.structure),
-        **_attributes(one, "factor_correlations", "maps", "noise_variances", "design", "seed"),
-    }
-
-
-def _cfa(fit: dt.CFAFit) -> View:
-    return {
-        "class": "dt_cfa",
-        "parameters": fit.parameters,
-        "standardized": fit.standardized,
-        "loadings": matrix(fit.loadings),
-        "factor_correlations": matrix(fit.factor_correlations),
-        "uniquenesses": named(fit.uniquenesses),
-        "r_squared": named(fit.r_squared),
-        "fit_measures": _numbers(fit.fit_measures),
-        "residuals": matrix(fit.residuals()),
-        "fitted": matrix(fit.implied_covariance),
-        "n_obs": fit.n_obs,
-        "model": fit.call.model,
-        "estimator": fit.call.estimator,
-        "notes": _texts(fit.warnings),
-        **_reports(fit),
+        **attributes(one, "factor_correlations", "maps", "noise_variances", "design", "seed"),
     }
 
 
@@ -264,16 +313,55 @@ def _efa(fit: dt.EFAFit) -> View:
         "class": "dt_efa",
         "loadings": matrix(fit.loadings),
         "factor_correlations": matrix(fit.factor_correlations),
-        "uniquenesses": named(fit.uniquenesses),
-        "communalities": named(fit.communalities),
+        "uniquenesses": vector(fit.uniquenesses),
+        "communalities": vector(fit.communalities),
+        "complexity": vector(fit.complexity),
+        "heywood": texts(fit.heywood),
         "variance": fit.variance,
-        "fit_measures": _numbers(fit.fit_measures),
-        **_attributes(fit, "n_obs", "method", "rotation"),
-        "notes": _texts(fit.notes),
-        "tidy": fit.tidy(),
-        "glance": fit.glance(),
+        "fit_measures": numbers(fit.fit_measures),
+        "weights": matrix(fit.weights),
+        "residuals": matrix(fit.residuals()),
+        "fitted": matrix(fit.implied_correlations),
+        "dependence": _dependence(fit.dependence),
+        **attributes(fit, "n_factors", "n_obs", "method", "rotation", "item_texts"),
+        "notes": texts(fit.notes),
+        "diagram": diagram_view(fit.path_diagram()),
+        "tidy": broom(_efa_terms(fit)),
+        "glance": broom(fit.glance()),
         "text": fit.summary().to_text(),
+        "state": to_bytes(fit, compressed=False),
     }
+
+
+def _efa_terms(fit: dt.EFAFit) -> pd.DataFrame:
+    """Name loadings as those of other models are named."""
+    table = fit.tidy().rename(columns={"loading": "estimate"})
+    table.insert(0, "term", table["factor"] + " =~ " + table["item"])
+    return table
+
+
+def _description(one: dt.Description) -> View:
+    rows = one.people.index
+    ids = [str(k) for k in rows] if rows.map(lambda k: isinstance(k, str)).all() else None
+    people = one.people.set_axis(ids or range(1, len(rows) + 1))
+    people.insert(0, "row", ids or np.arange(1, len(rows) + 1))
+    flagged = people[people["flags"] != ""]
+    return {
+        "class": "dt_description",
+        "items": one.items,
+        "findings": one.findings,
+        "people": people.reset_index(drop=True),
+        "flagged": flagged.reset_index(drop=True),
+        "level": one.level,
+        "notes": texts(one.notes),
+        "bars": [RArray("numeric", counts, many=True) for counts in one.bars],
+        "text": replace(one, people=people.drop(columns="row")).summary().to_text(),
+    }
+
+
+def _kmo(one: KMO) -> View:
+    names = one.item_names or [f"x{k}" for k in range(1, len(one.per_item) + 1)]
+    return {"overall": one.overall, "per_item": vector(pd.Series(one.per_item, index=names))}
 
 
 def _parallel(one: dt.ParallelAnalysis) -> View:
@@ -295,33 +383,29 @@ def _solutions(one: dt.SolutionComparison) -> View:
         "class": "dt_solution_comparison",
         "mean_congruence": one.mean_congruence,
         "matching": pd.DataFrame(one.matching),
-        "differing_items": _texts(one.differing_items),
+        "differing_items": texts(one.differing_items),
         "congruence": matrix(one.to_frame()),
     }
 
 
-def _attributes(one: object, *names: str) -> View:
-    return {name: getattr(one, name) for name in names}
-
-
-def _reports(one: dt.Diagnosis | dt.Stability | dt.CFAFit) -> View:
-    """Return what R's generics show, and the state that R sends back."""
+def _reliability(one: dt.Reliability) -> View:
+    parts = attributes(one, "factors", "items", "general", "n_obs")
     return {
-        "tidy": one.tidy(),
-        "glance": one.glance(),
+        "class": "dt_reliability",
+        **parts,
+        "notes": texts(one.notes),
         "text": one.summary().to_text(),
-        "state": to_bytes(one, compressed=False),
     }
 
 
-def _numbers(measures: Mapping[str, float | None]) -> RArray:
-    values = {name: float("nan") if v is None else float(v) for name, v in measures.items()}
-    return named(pd.Series(values, dtype=float))
-
-
-def _texts(values: Iterable[str]) -> RArray:
-    """Return texts as a vector, also if there are none: an empty list has no kind in R."""
-    return RArray("character", np.array([*values, None], dtype=object)[:-1])
+def _reports(one: dt.Diagnosis | dt.Stability | dt.Certificate) -> View:
+    """Return what R's generics show, and the state that R sends back."""
+    return {
+        "tidy": broom(one.tidy()),
+        "glance": broom(one.glance()),
+        "text": one.summary().to_text(),
+        "state": to_bytes(one, compressed=False),
+    }
 
 
 def _joined(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
@@ -339,13 +423,23 @@ _VIEWS: dict[type, Any] = {
     Margin: _margin,
     dt.Diagnosis: _diagnosis,
     dt.Stability: _stability,
+    dt.Certificate: _certificate,
     dt.SurveyPlan: _plan,
     dt.SurveyDesign: _design,
     dt.Simulation: _simulation,
-    dt.CFAFit: _cfa,
+    dt.CFAFit: cfa_view,
+    dt.ModelComparison: model_comparison_view,
+    dt.Invariance: invariance_view,
+    dt.WaldTest: asdict,
+    dt.ScoreTest: score_test_view,
+    dt.VuongTest: vuong_view,
+    dt.Bootstrap: bootstrap_view,
+    dt.ModelPower: model_power_view,
     dt.EFAFit: _efa,
+    dt.Reliability: _reliability,
+    dt.Description: _description,
     dt.ParallelAnalysis: _parallel,
     dt.SolutionComparison: _solutions,
-    KMO: KMO._asdict,
-    BartlettTest: BartlettTest._asdict,
+    KMO: _kmo,
+    BartlettTest: asdict,
 }

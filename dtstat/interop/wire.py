@@ -12,7 +12,8 @@ little-endian bytes, so nothing is rounded; what is missing is marked as R marks
     factor      data, levels, ordered              int32 codes from 1, NA is −2³¹
     raw         data                               bytes
     list        names (None if there are none), values
-    frame       names, columns, rows, n            columns as above; names of rows or None
+    frame       names, columns, rows, n, texts,    columns as above; names of rows or None; texts of
+                aside                              the columns, "" for none; which are no items
     object      class, fields                      an R object of dtstat, fields by name
 
 A vector has no ``dim``. Matrices are stored by columns, as R has them.
@@ -29,6 +30,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dtstat.core.errors import InputError
+from dtstat.data.texts import texts_of
 
 Wire = dict[str, Any]
 
@@ -112,7 +114,7 @@ def matrix(frame: pd.DataFrame) -> RArray:
     return replace(_flat_array(values), dimnames=names)
 
 
-def named(series: pd.Series[Any]) -> RArray:
+def vector(series: pd.Series[Any]) -> RArray:
     """Return a series of numbers as a vector with names."""
     return replace(_flat_array(series.to_numpy()), names=[str(name) for name in series.index])
 
@@ -236,12 +238,15 @@ def _encode_sequence(values: Sequence[object]) -> Wire:
 
 def _encode_frame(frame: pd.DataFrame) -> Wire:
     texts = frame.index.map(lambda name: isinstance(name, str)).all() and len(frame)
+    said = texts_of(frame, [str(name) for name in frame.columns])
     return {
         "kind": "frame",
         "names": [str(name) for name in frame.columns],
         "columns": [_encode_column(column) for _, column in frame.items()],
         "rows": list(frame.index) if texts else None,
         "n": len(frame),
+        "texts": [said.get(str(name), "") for name in frame.columns] if said else None,
+        "aside": [str(name) for name in frame.attrs.get("aside", ())] or None,
     }
 
 
@@ -304,7 +309,7 @@ def _decode_array(wire: Mapping[str, Any]) -> RArray:
 def set_quiet_bits(values: NDArray[np.float64]) -> None:
     """Set the quiet bit of NaNs, in place; R still knows its NA by the payload.
 
-    R's NA of doubles is a signalling NaN, with which minima and maxima of NumPy go wrong.
+    R's NA of doubles is a signaling NaN, with which minima and maxima of NumPy go wrong.
     """
     bits = values.view(np.uint64)
     bits[np.isnan(values)] |= _QUIET
@@ -323,6 +328,10 @@ def _decode_frame(wire: Mapping[str, Any]) -> pd.DataFrame:
     index = range(int(wire["n"])) if rows is None else _as_list(rows)
     frame = pd.DataFrame(dict(enumerate(columns)), index=index)
     frame.columns = pd.Index(_as_list(wire["names"]), dtype=object)
+    texts = zip(frame.columns, _as_list(wire.get("texts")), strict=False)
+    said = {str(name): str(text) for name, text in texts if text}
+    aside = [str(name) for name in _as_list(wire.get("aside"))]
+    frame.attrs = {k: v for k, v in (("item_texts", said), ("aside", aside)) if v}
     return frame
 
 

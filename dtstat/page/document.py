@@ -11,17 +11,19 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from dtstat.core import files
-from dtstat.core.tables import Table
+from dtstat.core.tables import Facts, Table
 
 PAGE = files.FileKind(
-    "an HTML page", (".html", ".htm"), "Print it to PDF from the browser, if you need one."
+    "an HTML page",
+    (".html", ".htm"),
+    "A name that ends in .docx gives a Word document. For a PDF, print the page from the browser.",
 )
 _GENERATOR = b'<meta name="generator" content="dtstat">'
 # Pages of version 0.1.0 do not name their maker.
@@ -30,12 +32,17 @@ _POLICY = b'<meta http-equiv="Content-Security-Policy" content="default-src \'no
 _SCRIPTS = (
     "numbers.js",
     "elements.js",
+    "tables.js",
+    "levels.js",
+    "answer.js",
+    "loadings.js",
     "path.js",
     "reasons.js",
     "charts.js",
     "graph.js",
+    "tree.js",
     "explorer.js",
-    "loadings.js",
+    "items.js",
     "curves.js",
     "tabs.js",
     "page.js",
@@ -45,28 +52,34 @@ _ASSETS = resources.files("dtstat.page") / "assets"
 
 @dataclass(frozen=True)
 class Section:
-    """A tab of the page.
+    """A part of the page, from top to bottom.
 
     Attributes
     ----------
     name, title
         For the machine, and for the reader.
     intro
-        Paragraphs above.
+        Paragraphs.
+    facts
+        Labeled sentences.
+    widget
+        Whether the page's script draws something here.
     tables
-        Below them.
+        Open, for all to see.
+    folded
+        Tables that are opened by their titles; on paper they are open.
     texts
         Titled texts to copy: code, models, references.
-    widget
-        Whether the page's script draws something between paragraphs and tables.
     """
 
     name: str
     title: str
     intro: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
-    texts: tuple[tuple[str, str], ...] = ()
+    facts: Facts = ()
     widget: bool = False
+    tables: tuple[Table, ...] = ()
+    folded: tuple[Table, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,16 +90,16 @@ class Page:
     ----------
     title
         Heading.
-    facts
-        Labeled lines below it.
+    lead
+        Line below it.
     sections
-        Tabs.
+        Parts, a tab for each.
     numbers
         What the page's script draws from; anything that JSON knows.
     """
 
     title: str
-    facts: tuple[tuple[str, str], ...]
+    lead: str
     sections: tuple[Section, ...]
     numbers: Mapping[str, Any]
 
@@ -99,10 +112,7 @@ class Page:
             "title": html.escape(self.title),
             "policy": f"script-src 'sha256-{digest}'",
             "style": _asset("page.css"),
-            "facts": "\n".join(
-                f"<div><dt>{html.escape(label)}</dt><dd>{html.escape(text)}</dd></div>"
-                for label, text in self.facts
-            ),
+            "lead": html.escape(self.lead),
             "tabs": "\n".join(_tab(section, k == 0) for k, section in enumerate(self.sections)),
             "panels": "\n".join(_panel(section) for section in self.sections),
             "numbers": _as_json(self.numbers),
@@ -115,6 +125,11 @@ class Page:
 def numbers_of(values: Sequence[float]) -> list[float | None]:
     """Numbers that JSON knows: what does not exist is null."""
     return [None if value != value or abs(value) == float("inf") else value for value in values]
+
+
+def rounded(values: Iterable[float], digits: int = 8) -> list[float]:
+    """Numbers of so many digits: more than anybody sees, and a page of half the size."""
+    return [float(f"{value:.{digits}g}") for value in values]
 
 
 def is_page(file: Path) -> bool:
@@ -161,9 +176,12 @@ def _tab(section: Section, first: bool) -> str:
 def _panel(section: Section) -> str:
     name = section.name
     parts = [f"<h2>{html.escape(section.title)}</h2>"]
+    parts += [_facts(section.facts)] if section.facts else []
     parts += [f"<p>{html.escape(text)}</p>" for text in section.intro]
     parts += [f'<div id="{name}"></div>'] if section.widget else []
-    parts += [_scrolling(table) for table in section.tables]
+    parts += [f'<div class="sheet">{_table(one, True)}</div>' for one in section.tables]
+    folded = "".join(_folded(table) for table in section.folded)
+    parts += [f'<div class="folds">{folded}</div>'] if folded else []
     parts += [_text(title, text) for title, text in section.texts]
     body = "\n".join(parts)
     return (
@@ -172,10 +190,53 @@ def _panel(section: Section) -> str:
     )
 
 
-def _scrolling(table: Table) -> str:
-    label = html.escape(table.title or "Table", quote=True)
+def _facts(facts: Facts) -> str:
+    rows = (
+        f"<div><dt>{html.escape(label)}</dt><dd>{html.escape(text)}</dd></div>"
+        for label, text in facts
+    )
+    return f'<dl class="facts">{"".join(rows)}</dl>'
+
+
+def _folded(table: Table) -> str:
+    title = html.escape(table.title or "Table")
+    return f"<details><summary>{title}</summary>{_table(table, False)}</details>"
+
+
+def _table(table: Table, titled: bool) -> str:
+    """Write a table; numbers, which stand right, have true minus signs.
+
+    Roles and labels of cells are written out: where it is too wide, rows become lists.
+    """
+    sides = ["number" if side == "r" else "words" for side in table.alignment]
+    heads = "".join(
+        f'<th scope="col" role="columnheader" class="{side}">{html.escape(head)}</th>'
+        for head, side in zip(table.headers, sides, strict=True)
+    )
+    head = f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead>'
+    rows = "".join(_row(row, table.headers, sides) for row in table.rows)
+    title = html.escape(table.title)
+    caption = f"<caption>{title}</caption>" if titled and title else ""
+    name = "" if titled else f' aria-label="{html.escape(table.title or "Table", quote=True)}"'
+    notes = "".join(f'<p class="note">{html.escape(one)}</p>' for one in table.grid().notes)
     return (
-        f'<div class="wide" role="region" aria-label="{label}" tabindex="0">{table.to_html()}</div>'
+        f'<table role="table"{name}>{caption}{head if any(table.headers) else ""}'
+        f'<tbody role="rowgroup">{rows}</tbody></table>{notes}'
+    )
+
+
+def _row(cells: Sequence[str], heads: Sequence[str], sides: Sequence[str]) -> str:
+    first, *others = (
+        html.escape(cell.replace("-", "\u2212") if side == "number" else cell)
+        for cell, side in zip(cells, sides, strict=True)
+    )
+    body = "".join(
+        f'<td role="cell" class="{side}" data-label="{html.escape(head, quote=True)}">{cell}</td>'
+        for cell, head, side in zip(others, heads[1:], sides[1:], strict=True)
+    )
+    return (
+        f'<tr role="row"><th scope="row" role="rowheader" class="{sides[0]}">{first}</th>'
+        f"{body}</tr>"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +11,9 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.canvas import draw
-from dtstat.core.errors import InputError
+from dtstat.core.checks import Thresholds, check_children, check_thresholds
 from dtstat.core.parallel import Jobs, Progress, check_jobs
-from dtstat.core.tables import Summary, Table
+from dtstat.core.tables import Printed, Summary, Table
 from dtstat.dependence.api import Data, dependence
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.matrix import DependenceMatrix
@@ -24,10 +23,6 @@ from dtstat.structure.barcode import Barcode, barcode, sparse_barcode
 from dtstat.structure.path import Candidate, candidates
 from dtstat.structure.structure import Structure
 
-Thresholds = str | int | Iterable[float]  # the text is "exact"
-
-_MOST_THRESHOLDS = 1_000_000  # far more than a path of any survey has structures
-_GRID = "The paper uses 50, spaced evenly on [0, 1]."
 _HEADERS = {
     "tau_low": "from",
     "tau_high": "to",
@@ -66,7 +61,9 @@ def solution_path(
         "exact" for all of them; a whole number k for k evenly spaced on [0, 1], as in the paper
         (k = 50); or the thresholds themselves.
     min_children
-        Smallest number of items of a factor, at least 2.
+        Smallest number of items of a factor, at least 2. The default is 3, where that of
+        :func:`dtstat.fit` is 2: a fit asks whether a pair pays for itself, a path asks nothing, and
+        with 2 every tie that is in no larger clique is a factor.
     floor
         As in :func:`dtstat.dependence`: for thousands of items, the smallest threshold. From there
         up the path is that of all pairs.
@@ -100,7 +97,7 @@ def solution_path(
     if isinstance(matrix, SparseDependence):
         bars = sparse_barcode(
             matrix.starts,
-            matrix.neighbours,
+            matrix.neighbors,
             np.abs(matrix.values),
             matrix.floor,
             matrix.names,
@@ -114,7 +111,7 @@ def solution_path(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SolutionPath:
+class SolutionPath(Printed):
     """Every structure that dependence thresholding can produce from a matrix.
 
     Attributes
@@ -283,42 +280,3 @@ class SolutionPath:
 
     def __repr__(self) -> str:
         return "\n".join(self._head())
-
-
-def check_children(min_children: object) -> int:
-    """Return the fewest items of a factor."""
-    return checks.integer("min_children", min_children, 2, "A single item is not a factor.")
-
-
-def check_thresholds(thresholds: Thresholds) -> FloatArray | None:
-    """Return the thresholds to visit, rising; None for all there are."""
-    if isinstance(thresholds, str):
-        if thresholds == "exact":
-            return None
-        wanted = "'exact', a number of thresholds, or numbers in [0, 1]"
-        raise checks.refusal("thresholds", wanted, thresholds, "'exact' is all of them.")
-    if isinstance(thresholds, float) and 0 < thresholds < 1:
-        raise InputError(
-            f"`thresholds` must be 'exact', a number of thresholds, or a list of them; "
-            f"got {thresholds}. For this one threshold give [{thresholds}].",
-            "thresholds",
-        )
-    if not isinstance(thresholds, Iterable):
-        return np.linspace(
-            0.0, 1.0, checks.integer("thresholds", thresholds, 2, _GRID, _MOST_THRESHOLDS)
-        )
-    try:
-        values: FloatArray = np.unique(np.asarray(list(thresholds), dtype=np.float64))
-    except (TypeError, ValueError, OverflowError):
-        raise checks.refusal(
-            "thresholds", "numbers in [0, 1]", thresholds, "Or 'exact' for all of them."
-        ) from None
-    outside = values[~((values >= 0) & (values <= 1))]
-    if outside.size or not values.size:
-        got = f"{outside[0]:g}" if outside.size else "none"
-        raise InputError(
-            f"`thresholds` must be numbers in [0, 1]; got {got}. "
-            "They are compared with absolute dependence.",
-            "thresholds",
-        )
-    return values

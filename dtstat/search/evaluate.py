@@ -6,17 +6,27 @@ per row, k parameters of which e are loadings, p items and n rows (see
 
     aic  = −2nℓ + 2k                         (Akaike 1974)
     bic  = −2nℓ + k log n                    (Schwarz 1978)
-    ebic = −2nℓ + k log n + 2 e log p        (Chen & Chen 2008, γ = 1)
+    ebic = −2nℓ + k log n + 2 log N          (Chen & Chen 2008, γ = 1)
 
-The last term of ebic pays for having searched: every loading was picked among p items. Criteria
-that hold out rows score structures on rows they have not seen: one split, or cross-validation.
+The last term of ebic pays for having searched. Chen & Chen give every *size* of model the same
+prior weight and share it out among the N models of that size, so that a structure costs 2 log N.
+With d factors, e loadings and u items left out, the structures of the same size are
+
+    N = S(p − u, d) · C((p − u)(d − 1), e − (p − u)) · C(p, u)
+
+many: partitions of the items into d factors of two or more (associated Stirling numbers S), second
+loadings of these items, choices of the items left out. One factor or two have as many loadings, but
+there are 2^(p−1) − 1 − p ways to split p items in two: without that count the best of them nearly
+always looks better than one factor. Criteria that hold out rows are in
+:mod:`dtstat.search.held_out`.
 
 References
 ----------
 Akaike, H. (1974). A new look at the statistical model identification. IEEE Transactions on
 Automatic Control 19, 716–723. Chen, J. & Chen, Z. (2008). Extended Bayesian information criteria
-for model selection with large model spaces. Biometrika 95, 759–771. Schwarz, G. (1978). Estimating
-the dimension of a model. Annals of Statistics 6, 461–464.
+for model selection with large model spaces. Biometrika 95, 759–771. Comtet, L. (1974). Advanced
+combinatorics. Reidel. Schwarz, G. (1978). Estimating the dimension of a model. Annals of Statistics
+6, 461–464.
 """
 
 from __future__ import annotations
@@ -24,17 +34,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
-from dtstat.core.parallel import Progress, track
 from dtstat.core.saved import register
 from dtstat.efa.extraction import maximum_likelihood
 from dtstat.factors.copula import FactorEstimate, fit_factors
-from dtstat.factors.maximum_likelihood import MANY_ITEMS
+from dtstat.factors.maximum_likelihood import EM_STEPS, MANY_ITEMS
 from dtstat.factors.robust import effective_rows
-from dtstat.factors.scores import Marginals, learn_marginals, row_log_likelihoods
+from dtstat.factors.small_models import fit_small, small_log_likelihood
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,46 @@ class Rules:
     approximate: bool
 
 
+@register(shapes={"labels": "p"})
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One number of factors.
+
+    Attributes
+    ----------
+    labels
+        (p,) factor of each item, in the order of their first items.
+    price
+        What one fewer factor costs: log-likelihood per person that the two factors' items lose.
+    pair
+        The two factors that would be joined.
+    correlation
+        Of these two.
+    agreement
+        Mean adjusted Rand index of the ways to sort the items; NaN if there was only one.
+    step
+        How much one fewer costs beside what one more would save (:mod:`dtstat.search.levels`).
+    """
+
+    labels: IntArray
+    price: float
+    pair: tuple[int, int]
+    correlation: float
+    agreement: float
+    step: float = math.nan
+
+    @property
+    def n_factors(self) -> int:
+        """Number of factors."""
+        return int(self.labels.max()) + 1
+
+    @property
+    def support(self) -> BoolArray:
+        """(p, d) which item is in which factor."""
+        marks: BoolArray = self.labels[:, None] == np.arange(self.n_factors)
+        return marks
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a search found.
@@ -66,24 +116,37 @@ class Outcome:
     Attributes
     ----------
     best
-        The structure of least cost.
+        The structure that the search takes: of the answering level of a tree, else of least cost.
     n_effective
         What the rows counted as.
     passed_over
         Structures that cannot win, with the least cost they could have.
+    levels
+        Structures with one factor, two, and so on, if a tree was searched.
+    supported
+        Largest number of factors that the rows support.
+    second
+        Number of factors of the other level that stands out, if there is one.
+    in_turn
+        Whether factors were also explained in turn.
     """
 
     best: Fitted
     n_effective: float
     passed_over: tuple[Scored, ...] = ()
+    levels: tuple[Level, ...] = ()
+    supported: int = 0
+    second: int | None = None
+    in_turn: bool = False
 
-
-FitModel = Callable[..., FactorEstimate]
 
 _MOST_STEPS = 300  # candidates that are still creeping then have factors that coincide
 # Gain in log-likelihood of a step that counts as standing still; with many items steps are dear,
 # and no choice depends on a hundredth.
 _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 0.01
+# The same per row for parts of a model; the differences of large parts are large.
+_PER_ROW, _ROUGHLY, _FEW_STEPS = 1e-6, 1e-3, 30
+_FEW_ITEMS = 60  # up to which compiled loops are faster than products of matrices
 _SINGULAR = 1e-8
 
 
@@ -107,6 +170,11 @@ class Proposal:
     def key(self) -> frozenset[bytes]:
         """The same for structures that differ in the order of factors only."""
         return frozenset(np.packbits(column).tobytes() for column in self.support.T)
+
+
+def no_factors(p: int) -> Proposal:
+    """No factor at all: the answer when items are independent."""
+    return Proposal(np.zeros((p, 0), dtype=bool), "no factor")
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,14 +218,8 @@ class Scored:
 
     def cost(self, criterion: str, n: float) -> float:
         """Value of an information criterion if the rows count as ``n``; smaller is better."""
-        return information(
-            criterion,
-            self.log_likelihood / self.n_obs,
-            self.n_parameters,
-            self.n_edges,
-            len(self.proposal.support),
-            n,
-        )
+        fit = -2 * n * self.log_likelihood / self.n_obs
+        return fit + price_of_structure(criterion, self.proposal.support, self.n_parameters, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +238,6 @@ class Evaluator:
         (p, p) latent correlations.
     n_obs
         Rows behind them.
-    fit
-        Function of correlations, rows and support that fits a model.
     scaling
         Function of an estimate: how much larger its misfit is by sampling error than that of normal
         rows; None if it is not.
@@ -190,11 +250,10 @@ class Evaluator:
         self,
         R: FloatArray,
         n_obs: int,
-        fit: FitModel = fit_factors,
         scaling: Callable[[FactorEstimate], float] | None = None,
         gives_up: bool | None = None,
     ) -> None:
-        self.R, self.n_obs, self._fit_model, self._scaling = R, n_obs, fit, scaling
+        self.R, self.n_obs, self._scaling = R, n_obs, scaling
         self.strength = np.abs(R)
         many = len(R) >= MANY_ITEMS
         self._tolerance = _TOLERANCE_OF_MANY if many else _TOLERANCE
@@ -207,7 +266,7 @@ class Evaluator:
 
     def afresh(self) -> Evaluator:
         """Return an evaluator of the same correlations that has fitted nothing yet."""
-        return Evaluator(self.R, self.n_obs, self._fit_model, self._scaling, self._gives_up)
+        return Evaluator(self.R, self.n_obs, self._scaling, self._gives_up)
 
     @property
     def n_items(self) -> int:
@@ -230,6 +289,19 @@ class Evaluator:
         if key not in self._fitted:
             self._keep(proposal, self._estimate(proposal))
         return self._fitted[key]
+
+    def fit_roughly(self, proposal: Proposal) -> Fitted:
+        """Fit a structure for its misfit alone: with many items without the last steps.
+
+        Where the search is cut short depends on the order of the items, so that few are fitted to
+        the end.
+        """
+        if proposal.key in self._fitted or self.n_items <= _FEW_ITEMS:
+            return self.fit(proposal)
+        fit = _fit_model(self.n_items)
+        tolerance = self.n_obs * _ROUGHLY
+        estimate = fit(self.R, self.n_obs, proposal.support, tolerance, EM_STEPS)
+        return Fitted(proposal, estimate.log_likelihood, self.n_obs, estimate)
 
     def beats(self, proposal: Proposal, rival: Fitted, criterion: str, n: float) -> Fitted | None:
         """Fit a structure if its cost can be less than that of another, and return it if it is.
@@ -255,14 +327,8 @@ class Evaluator:
             self._hopeless[proposal.key] = Scored(proposal, estimate.reach, self.n_obs)
 
     def _estimate(self, proposal: Proposal, enough: float = -math.inf) -> FactorEstimate:
-        return self._fit_model(
-            self.R,
-            self.n_obs,
-            proposal.support,
-            tolerance=self._tolerance,
-            max_iterations=_MOST_STEPS,
-            enough=enough,
-        )
+        fit = _fit_model(self.n_items)
+        return fit(self.R, self.n_obs, proposal.support, self._tolerance, _MOST_STEPS, enough)
 
     def reject(self, fitted: Fitted) -> None:
         """Leave a structure out of the comparison for other reasons than its cost."""
@@ -286,8 +352,12 @@ class Evaluator:
         key = items.tobytes() + np.packbits(support).tobytes(), support.shape[1]
         if key not in self._blocks:
             block = self.R[np.ix_(items, items)]
-            estimate = self._fit_model(block, self.n_obs, support, max_iterations=_MOST_STEPS)
-            self._blocks[key] = estimate.log_likelihood / self.n_obs
+            n = self.n_obs
+            if len(items) <= _FEW_ITEMS:
+                value = small_log_likelihood(block, n, support, n * _PER_ROW, _MOST_STEPS)
+            else:
+                value = fit_factors(block, n, support, n * _ROUGHLY, _FEW_STEPS).log_likelihood
+            self._blocks[key] = value / n
         return self._blocks[key]
 
     def best(self, criterion: str, n: float) -> Fitted:
@@ -300,10 +370,19 @@ class Evaluator:
             self.beats(one.proposal, self.best(criterion, n), criterion, n)
         return self.best(criterion, n)
 
-    def worth(self, fitted: Fitted) -> float:
-        """Rows that the data are worth as evidence about a structure."""
-        c = 1.0 if self._scaling is None else self._scaling(fitted.estimate)
+    def worth(self, fitted: Fitted, like: Fitted | None = None) -> float:
+        """Rows that the data are worth as evidence, by the misfit of a structure.
+
+        How much more than normal rows they vary is asked of the structure ``like``, if it is given.
+        """
+        typical = fitted if like is None else like
+        c = 1.0 if self._scaling is None else self._scaling(typical.estimate)
         return effective_rows(self.R, fitted.estimate, self.n_obs, c)
+
+
+def _fit_model(p: int) -> Callable[..., FactorEstimate]:
+    """Return the faster search for the maximum likelihood of p items."""
+    return fit_small if p <= _FEW_ITEMS else fit_factors
 
 
 def _exploratory_log_likelihood(R: FloatArray, d: int) -> float:
@@ -321,166 +400,92 @@ def _exploratory_log_likelihood(R: FloatArray, d: int) -> float:
     return -0.5 * (p * math.log(2 * math.pi) + F)
 
 
+STEP = "step"  # the largest step of the tree
+SEQUENTIAL = "sequential"  # origin of what was found by explaining factors in turn
 INFORMATION = ("ebic", "bic", "aic")
 HELD_OUT = ("validation", "validation_2se", "cv")
-CRITERIA = INFORMATION + HELD_OUT
+CRITERIA = (STEP, *INFORMATION, *HELD_OUT)
 
 SALIENT = 0.2  # least size of a second loading that is worth a place in the structure
 
 
-def information(
-    criterion: str, row_log_likelihood: float, k: float, edges: int, p: int, n: float
-) -> float:
-    """Value of an information criterion.
+def price_of_structure(criterion: str, support: BoolArray, k: float, n: float) -> float:
+    """Return what a structure with k parameters costs, whatever its fit."""
+    searched = 2 * log_structures(support) if criterion == "ebic" else 0.0
+    return price_of_parameter(criterion, n) * k + searched
 
-    Parameters
-    ----------
-    criterion
-        "ebic", "bic" or "aic".
-    row_log_likelihood
-        ℓ, the log-likelihood per row.
-    k, edges, p, n
-        Parameters, loadings among them, items, rows.
-    """
-    fit = -2 * n * row_log_likelihood
+
+def log_structures(support: BoolArray) -> float:
+    """Log N, the number of structures with as many factors, loadings and items left out."""
+    p, d = support.shape
+    covered = int(support.any(axis=1).sum())
+    crossed = int(support.sum()) - covered
+    left_out = log_choose(p, covered)
+    if not d:
+        return left_out
     return (
-        fit
-        + price_of_parameter(criterion, n) * (k - edges)
-        + price_of_edge(criterion, p, n) * edges
+        float(log_partitions(covered)[min(d, covered)])
+        + left_out
+        + log_choose(covered * (d - 1), crossed)
     )
 
 
+@cache
+def log_partitions(p: int) -> FloatArray:
+    """(p + 1,) log of the number of partitions of p items into d = 0, 1, ... parts.
+
+    Parts have two items or more, by S(i, d) = d S(i − 1, d) + (i − 1) S(i − 2, d − 1). Where that
+    is impossible, because factors overlap and there are more than p / 2 of them, parts of one item
+    count too: S(i, d) = d S(i − 1, d) + S(i − 1, d − 1) (Comtet 1974, chapter 5).
+    """
+    log_d = np.log(np.maximum(np.arange(p + 1), 1))
+    nothing = np.full(p + 1, -np.inf)
+    nothing[0] = 0.0
+    pairs, singles = [nothing, np.full(p + 1, -np.inf)], nothing
+    for i in range(1, p + 1):
+        grown = singles + log_d
+        grown[0] = -np.inf
+        grown[1:] = np.logaddexp(grown[1:], singles[:-1])
+        singles = grown
+        if i > 1:
+            grown = pairs[1] + log_d
+            grown[0] = -np.inf
+            grown[1:] = np.logaddexp(grown[1:], pairs[0][:-1] + math.log(i - 1))
+            pairs = [pairs[1], grown]
+    many = pairs[1] if p else nothing
+    return np.where(np.isfinite(many), many, singles)
+
+
+def log_choose(n: int, k: int) -> float:
+    """Return the log of the number of ways to choose k of n."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(max(n - k, 0) + 1)
+
+
 def searching(criterion: str) -> str:
-    """Return the information criterion that proposes structures; held-out rows only choose."""
+    """Return the information criterion that proposes structures; others only choose."""
     return criterion if criterion in INFORMATION else "ebic"
 
 
-def price_of_edge(criterion: str, p: int, n: float) -> float:
-    """Return what one more loading costs."""
-    searched = 2 * math.log(p) if criterion == "ebic" else 0.0
-    return price_of_parameter(criterion, n) + searched
+def price_of_cross_loading(criterion: str, support: BoolArray, n: float) -> float:
+    """Return what one more loading of an item that has a factor costs."""
+    p, d = support.shape
+    room = p * (d - 1)
+    crossed = min(max(int(support.sum()) - p, 0), max(room - 1, 0))
+    searched = 2 * math.log(max(room - crossed, 1) / (crossed + 1)) if criterion == "ebic" else 0.0
+    return price_of_parameter(criterion, n) + max(searched, 0.0)
 
 
-def least_loading(criterion: str, p: int, n: float) -> float:
-    """Smallest loading that pays for its edge.
+def least_loading(criterion: str, d: int, n: float) -> float:
+    """Smallest loading that pays for taking an item into one of d factors.
 
     An item of loading λ on a factor that is known gains −n log(1 − λ²), which must exceed the
-    price of the edge.
+    price of a parameter and of having looked at d factors.
     """
-    return math.sqrt(-math.expm1(-price_of_edge(criterion, p, n) / n))
+    price = price_of_parameter(criterion, n)
+    price += 2 * math.log(max(d, 1)) if criterion == "ebic" else 0.0
+    return math.sqrt(-math.expm1(-price / n))
 
 
 def price_of_parameter(criterion: str, n: float) -> float:
     """Return what a parameter costs that was not searched for, such as a correlation."""
     return 2.0 if criterion == "aic" else math.log(n)
-
-
-SHARE = 0.2  # of the rows that validate, as in the paper (1000 of 5000)
-FOLDS = 5
-_FEWEST = 2  # held-out rows: one has no standard error
-
-Learn = Callable[[FloatArray], Marginals]
-
-
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Log-likelihoods of rows under structures that were fitted to other rows.
-
-    Attributes
-    ----------
-    rows
-        (m, n) one row per structure, one column per held-out row.
-    errors
-        (m,) Monte Carlo standard errors of the sums; None if the likelihoods are exact.
-    """
-
-    rows: FloatArray
-    errors: FloatArray | None = None
-
-    @property
-    def monte_carlo_se(self) -> FloatArray:
-        """(m,) Monte Carlo standard errors of the means."""
-        m, n = self.rows.shape
-        return np.zeros(m) if self.errors is None else self.errors / n
-
-    @property
-    def mean(self) -> FloatArray:
-        """(m,) mean log-likelihood of each structure; larger is better."""
-        means: FloatArray = self.rows.mean(axis=1)
-        return means
-
-    def behind(self) -> tuple[FloatArray, FloatArray]:
-        """How far each structure is behind the best one, and the standard error of that.
-
-        Rows are paired: what makes a row likely or not under all structures cancels.
-        """
-        gaps = self.rows[self.mean.argmax()] - self.rows
-        n = gaps.shape[1]
-        errors = gaps.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(gaps), np.inf)
-        return gaps.mean(axis=1), errors
-
-
-def split_rows(n: int, seed: int) -> tuple[IntArray, IntArray]:
-    """Return rows to fit on and rows to validate on, at random."""
-    order = np.random.default_rng(seed).permutation(n)
-    held = max(round(SHARE * n), _FEWEST)
-    return np.sort(order[held:]), np.sort(order[:held])
-
-
-def folds(n: int, seed: int) -> IntArray:
-    """(n,) the fold of each row, at random and of equal sizes as far as possible."""
-    fold: IntArray = np.random.default_rng(seed).permutation(np.arange(n) % FOLDS)
-    return fold
-
-
-def validate(
-    fitted: tuple[Fitted, ...], X: FloatArray, held: FloatArray, learn: Learn = learn_marginals
-) -> HeldOut:
-    """Score fitted structures on held-out rows.
-
-    Parameters
-    ----------
-    fitted
-        Structures fitted to the rows ``X``.
-    X, held
-        Answers that were fitted, and those that were not.
-    learn
-        How margins are learnt.
-    """
-    Z = learn(X).normal_scores(held)
-    return HeldOut(np.array([row_log_likelihoods(one.estimate, Z) for one in fitted]))
-
-
-def cross_validate(
-    supports: list[BoolArray],
-    X: FloatArray,
-    correlations: list[FloatArray],
-    fold: IntArray,
-    learn: Learn = learn_marginals,
-    progress: Progress = None,
-) -> HeldOut:
-    """Score structures on each fold, with parameters from the other folds.
-
-    Parameters
-    ----------
-    supports
-        The structures.
-    X
-        (n, p) answers.
-    correlations
-        For each fold the latent correlations of the rows outside it.
-    fold
-        (n,) the fold of each row.
-    learn
-        How margins are learnt.
-    progress
-        True for a bar, or a function of (done, total).
-    """
-    rows = np.empty((len(supports), len(X)))
-    for k, R in enumerate(track(correlations, progress, "folds")):
-        out = fold == k
-        Z = learn(X[~out]).normal_scores(X[out])
-        for j, support in enumerate(supports):
-            estimate = fit_factors(R, int((~out).sum()), support)
-            rows[j, out] = row_log_likelihoods(estimate, Z)
-    return HeldOut(rows)

@@ -27,7 +27,8 @@ from dtstat.curves.scales import AnswerScale, better_by_scores
 from dtstat.factors.copula import FactorEstimate, fit_factors
 from dtstat.factors.scores import learn_marginals
 from dtstat.search.choose import by_first_item
-from dtstat.search.evaluate import Fitted, HeldOut, Proposal, Scored
+from dtstat.search.evaluate import Fitted, Proposal, Scored
+from dtstat.search.held_out import HeldOut
 
 Levels = Sequence[Sequence[float] | None]
 _DRAWS = 60  # of the factors a row, for the likelihood of the rows fitted

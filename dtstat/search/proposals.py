@@ -1,80 +1,54 @@
-"""Searches in one pass: one threshold for all factors, or each factor at its own."""
+"""Structures of one threshold for all factors, as in the paper, and one that was given."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from dtstat.core.arrays import BoolArray
+from dtstat.core.errors import EstimationError
 from dtstat.core.parallel import Progress, track
 from dtstat.search.evaluate import (
     Evaluator,
+    Fitted,
     Outcome,
     Proposal,
     Rules,
     Scored,
     least_loading,
+    no_factors,
 )
-from dtstat.search.refine import merge_while_better
-from dtstat.structure.barcode import Barcode
 from dtstat.structure.cliques import attach
-from dtstat.structure.path import Candidate, covers
-
-
-def search_barcode(
-    evaluator: Evaluator,
-    barcode: Barcode,
-    rules: Rules,
-    progress: Progress = None,
-) -> Outcome:
-    """Choose cliques from the pool of all thresholds, each factor at its own.
-
-    Covers of the items by cliques are completed by attaching what is left, fitted and compared;
-    from the best one, factors that the criterion does not keep apart are merged.
-
-    Parameters
-    ----------
-    evaluator
-        Where structures are fitted.
-    barcode
-        The pool.
-    rules
-        Criterion, size of factors, what to do with items of no clique.
-    progress
-        True for a bar, or a function of (done, total).
-    """
-    return settle(evaluator, rules, lambda n: fit_covers(evaluator, barcode, rules, n, progress))
-
-
-def fit_covers(
-    evaluator: Evaluator, barcode: Barcode, rules: Rules, n: float, progress: Progress
-) -> None:
-    """Fit the covers of the items by cliques, completed; merge factors of the best one."""
-    cores = [(core, "barcode") for core in covers(barcode)]
-    proposals = _completed(evaluator, cores, rules, n)
-    evaluator.fit(proposals[0])
-    for proposal in track(proposals, progress, "fitting"):
-        evaluator.beats(proposal, evaluator.best(rules.criterion, n), rules.criterion, n)
-    merge_while_better(evaluator, evaluator.best(rules.criterion, n), rules.criterion, n)
+from dtstat.structure.path import Candidate
 
 
 def search_threshold(
     evaluator: Evaluator,
     candidates: Iterable[Candidate],
     rules: Rules,
+    n: float,
     progress: Progress = None,
+    n_factors: int | None = None,
     screen: bool = True,
 ) -> Outcome:
     """Score the structures of one threshold for all factors, as in the paper.
 
     Parameters
     ----------
-    evaluator, rules, progress
-        As in :func:`search_barcode`.
+    evaluator
+        Where structures are fitted.
     candidates
         The solution path.
+    rules
+        Criterion, size of factors, what to do with items of no clique.
+    n
+        What the rows count as.
+    progress
+        True for a bar, or a function of (done, total).
+    n_factors
+        Number of factors of the answer; None to choose it.
     screen
         Whether to spare those a fit that cannot win by a bound on their likelihood.
 
@@ -84,16 +58,27 @@ def search_threshold(
         Its ``passed_over`` lists what was not fitted.
     """
     cores = [(one.structure.support, threshold_origin(one)) for one in candidates]
-    passed_over: list[Scored] = []
+    proposals = _completed(evaluator, cores, rules, n)
+    if n_factors is not None:
+        proposals = [one for one in proposals if one.support.shape[1] == n_factors]
+        if not proposals:
+            raise EstimationError(
+                f"No threshold gives {n_factors} factors. Use search='tree', which has a structure "
+                "for every number of factors."
+            )
+    passed_over = _fit_promising(evaluator, proposals, rules.criterion, n, progress, screen)
+    return Outcome(_best(evaluator, rules.criterion, n), n, tuple(passed_over))
 
-    def improve(n: float) -> None:
-        proposals = _completed(evaluator, cores, rules, n)
-        passed_over[:] = _fit_promising(evaluator, proposals, rules.criterion, n, progress, screen)
 
-    outcome = settle(evaluator, rules, improve)
-    fitted = {one.proposal.key for one in evaluator.fitted}
-    rest = tuple(one for one in passed_over if one.proposal.key not in fitted)
-    return replace(outcome, passed_over=rest)
+def _best(evaluator: Evaluator, criterion: str, n: float) -> Fitted:
+    """Return the structure of least cost; none if items are as well taken for independent.
+
+    That no structure fits exactly is no argument for independence, hence all rows in that.
+    """
+    some = [one for one in evaluator.fitted if one.n_factors]
+    best = min(some, key=lambda one: one.cost(criterion, n), default=None)
+    overall = evaluator.best(criterion, float(evaluator.n_obs))
+    return overall if best is None or not overall.n_factors else best
 
 
 def threshold_origin(candidate: Candidate) -> str:
@@ -108,37 +93,12 @@ def assess(evaluator: Evaluator, proposal: Proposal, rules: Rules) -> Outcome:
     return Outcome(fitted, float(n))
 
 
-def no_factors(p: int) -> Proposal:
-    """No factor at all: the answer when items are independent."""
-    return Proposal(np.zeros((p, 0), dtype=bool), "no factor")
-
-
 def complete(
     evaluator: Evaluator, cores: BoolArray, rules: Rules, n: float, origin: str
 ) -> Proposal:
     """Attach items of no clique where their loading would pay for its edge."""
-    least = least_loading(rules.criterion, evaluator.n_items, n) if rules.attach else np.inf
+    least = least_loading(rules.criterion, cores.shape[1], n) if rules.attach else np.inf
     return Proposal(attach(evaluator.strength, cores, least, rules.min_children), origin)
-
-
-def settle(
-    evaluator: Evaluator, rules: Rules, improve: Callable[[float], None], enough: float = 1.0
-) -> Outcome:
-    """Search with all rows counted; then with what they are worth, until that does not fall.
-
-    Structure and misfit are estimated in turn. Fewer rows favour simpler structures, which misfit
-    more, so the count falls until structure and count agree, to the share ``enough``.
-    """
-    n = float(evaluator.n_obs)
-    while True:
-        improve(n)
-        best = evaluator.reconsidered_best(rules.criterion, n)
-        worth = evaluator.worth(best) if rules.approximate and best.n_factors else n
-        if worth >= enough * n:
-            return Outcome(best, min(worth, n), evaluator.hopeless)
-        # That no factor model fits exactly is no argument for independence.
-        evaluator.reject(evaluator.fit(no_factors(evaluator.n_items)))
-        n = worth
 
 
 def _completed(
@@ -164,8 +124,8 @@ def _fit_promising(
     bounds.sort(key=lambda one: one.cost(criterion, n))
     passed_over = []
     for bound in track(bounds, progress, "fitting"):
-        best = evaluator.best(criterion, n).cost(criterion, n)
-        if screen and bound.cost(criterion, n) > best:
+        costs = (one.cost(criterion, n) for one in evaluator.fitted if one.n_factors)
+        if screen and bound.cost(criterion, n) > min(costs, default=math.inf):
             passed_over.append(bound)
         else:
             evaluator.fit(bound.proposal)

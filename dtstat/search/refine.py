@@ -39,19 +39,19 @@ from dtstat.core.parallel import Progress, track
 from dtstat.factors.copula import FactorEstimate
 from dtstat.search.evaluate import (
     SALIENT,
+    SEQUENTIAL,
     Evaluator,
     Fitted,
     Outcome,
     Proposal,
     Rules,
-    price_of_edge,
-    price_of_parameter,
+    price_of_cross_loading,
+    price_of_structure,
 )
 
 _STARTS = 3  # structures to start from, the best
 _ORIGIN = "refined"
 _TRIES = 5  # loadings tried at each step, the most promising
-SEQUENTIAL = "sequential"  # origin of what is fitted here
 _MOST_ROUNDS = 12  # they settle in two or three, rarely more
 _MOST_ALONE = 5  # factors that are left out one at a time
 Pair = tuple[int, int]
@@ -76,16 +76,16 @@ def refine(
         True for a bar, or a function of (done, total).
     """
     n, criterion = found.n_effective, rules.criterion
-    starts = sorted(evaluator.fitted, key=lambda one: one.cost(criterion, n))[:_STARTS]
+    same = [one for one in evaluator.fitted if one.n_factors == found.best.n_factors]
+    same.sort(key=lambda one: (one is not found.best, one.cost(criterion, n)))
+    starts = same[:_STARTS]
     ends = [_climb(evaluator, start, rules, n) for start in track(starts, progress, "refining")]
-    best = min([found.best, *ends], key=lambda one: one.cost(criterion, n))
-    worth = min(n, evaluator.worth(best)) if rules.approximate else n
-    return replace(found, best=best, n_effective=worth)
+    return replace(found, best=min([found.best, *ends], key=lambda one: one.cost(criterion, n)))
 
 
 def _climb(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fitted:
     while True:
-        tried = [evaluator.fit(one) for one in _neighbours(evaluator, current, rules)]
+        tried = [evaluator.fit(one) for one in _neighbors(evaluator, current, rules)]
         salient = [one for one in tried if _new_are_salient(one, current)]
         for one in tried:
             if one not in salient and one.proposal.origin == _ORIGIN:  # not what a search proposed
@@ -98,7 +98,7 @@ def _climb(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fit
         current = best
 
 
-def _neighbours(evaluator: Evaluator, current: Fitted, rules: Rules) -> Iterator[Proposal]:
+def _neighbors(evaluator: Evaluator, current: Fitted, rules: Rules) -> Iterator[Proposal]:
     """Structures with one loading more or less, or one moved, and no factor too small."""
     if not current.n_factors:
         return
@@ -156,7 +156,7 @@ def _simpler(fitted: Fitted, rules: Rules, n: float) -> Iterator[BoolArray]:
     if not fitted.n_factors:
         return
     support, estimate = fitted.proposal.support, fitted.estimate
-    after = turn_factors(estimate, support, n, price_of_edge(rules.criterion, len(support), n))
+    after = turn_factors(estimate, support, n, price_of_cross_loading(rules.criterion, support, n))
     if after is not None:
         yield after
     few = minor_factors(fitted, rules.min_children)
@@ -181,9 +181,10 @@ def _main_factor(estimate: FactorEstimate) -> IntArray:
 def settle_loadings(evaluator: Evaluator, support: BoolArray, rules: Rules, n: float) -> Fitted:
     """Let items gain and lose loadings until none does; factors left too small are dropped.
 
-    What was lost is not gained again.
+    What was lost is not gained again. Structures on the way whose second loadings are not all
+    salient are no answers: they are left out of the comparison.
     """
-    price = price_of_edge(rules.criterion, evaluator.n_items, n)
+    price = price_of_cross_loading(rules.criterion, support, n)
     lost = np.zeros_like(support)
     for _ in range(_MOST_ROUNDS):
         support, first = np.unique(support, axis=1, return_index=True)
@@ -194,7 +195,9 @@ def settle_loadings(evaluator: Evaluator, support: BoolArray, rules: Rules, n: f
             break
         if not np.array_equal(fitted.proposal.support, support):  # known in another order
             support = fitted.proposal.support
-            lost = np.zeros_like(support)
+            lost[:, np.unique(support, axis=1, return_index=True)[1]] = lost.copy()
+        if not _second_are_salient(fitted):
+            evaluator.reject(fitted)
         lost |= support & ~_earns_its_price(fitted.estimate, n, price)
         changed = (support | find_missing_loadings(evaluator.R, fitted, n, price)) & ~lost
         if (changed == support).all():
@@ -208,10 +211,20 @@ def _earns_its_price(estimate: FactorEstimate, n: float, price: float) -> BoolAr
 
     Those that are not salient are lost too, unless they are the largest of their items.
     """
-    size = np.abs(estimate.loadings)
-    gain = n * np.log1p(size**2 / estimate.uniquenesses[:, None])
-    paid: BoolArray = (gain > price) & ((size >= SALIENT) | (size == size.max(1, keepdims=True)))
+    gain = n * np.log1p(estimate.loadings**2 / estimate.uniquenesses[:, None])
+    paid: BoolArray = (gain > price) & _salient_or_largest(estimate)
     return paid
+
+
+def _salient_or_largest(estimate: FactorEstimate) -> BoolArray:
+    """(p, d) loadings that are salient, or the largest of their items."""
+    size = np.abs(estimate.loadings)
+    marks: BoolArray = (size >= SALIENT) | (size == size.max(axis=1, keepdims=True))
+    return marks
+
+
+def _second_are_salient(fitted: Fitted) -> bool:
+    return bool(_salient_or_largest(fitted.estimate)[fitted.proposal.support].all())
 
 
 def find_missing_loadings(R: FloatArray, fitted: Fitted, n: float, price: float) -> BoolArray:
@@ -283,13 +296,16 @@ def _partners(current: Fitted) -> Iterator[Pair]:
 
 def _gain(evaluator: Evaluator, current: Fitted, pair: Pair, criterion: str, n: float) -> float:
     """Fall of the criterion if the two were one, by the likelihood of their items alone."""
-    two = current.proposal.support[:, list(pair)]
+    support = current.proposal.support
+    two = support[:, list(pair)]
     items = np.flatnonzero(two.any(axis=1))
     apart = evaluator.block_log_likelihood(items, two[items])
     joined = evaluator.block_log_likelihood(items, np.ones((len(items), 1), dtype=bool))
-    saved_edges = int(two.sum()) - len(items)
-    saved = (current.n_factors - 1) * price_of_parameter(criterion, n)
-    saved += saved_edges * price_of_edge(criterion, evaluator.n_items, n)
+    after = _joined(current.proposal, [pair]).support
+    k = current.n_parameters
+    fewer = k - (current.n_factors - 1) - int(support.sum() - after.sum())
+    saved = price_of_structure(criterion, support, k, n)
+    saved -= price_of_structure(criterion, after, fewer, n)
     return saved - 2 * n * (apart - joined)
 
 

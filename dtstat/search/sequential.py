@@ -10,7 +10,7 @@ In real surveys no structure fits exactly, and rounds would explain misfit by ev
 So the answer of the plain search stands unless there is
 
 - something to explain that the plain structure leaves: the misfit v of
-  :mod:`dtstat.factors.robust` falls to less than half, or to less than sampling error;
+  :mod:`dtstat.factors.robust` falls to half or less;
 - a criterion lower by 10 or more, the rows counting as little as they do with the plain structure.
 
 The two rules were set with keyed surveys in view, several others having let cross-loadings in that
@@ -48,6 +48,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -55,10 +56,19 @@ from scipy.special import ndtri
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
 from dtstat.factors.copula import FactorEstimate
-from dtstat.search.evaluate import Evaluator, Fitted, Outcome, Proposal, Rules, price_of_edge
-from dtstat.search.proposals import complete, no_factors, search_barcode, settle
-from dtstat.search.refine import (
+from dtstat.search.evaluate import (
     SEQUENTIAL,
+    Evaluator,
+    Fitted,
+    Outcome,
+    Proposal,
+    Rules,
+    no_factors,
+    price_of_cross_loading,
+)
+from dtstat.search.levels import search_tree
+from dtstat.search.proposals import complete
+from dtstat.search.refine import (
     find_missing_loadings,
     minor_factors,
     settle_loadings,
@@ -78,7 +88,7 @@ _LEAST_VARIANCE = 0.05  # of what is left of an item
 def search_sequential(
     evaluator: Evaluator, bars: Barcode, rules: Rules, progress: Progress = None
 ) -> Outcome:
-    """Search as :func:`search_barcode`, then round by round; keep the first unless beaten clearly.
+    """Search as :func:`search_tree`, then round by round; keep the first unless beaten clearly.
 
     Parameters
     ----------
@@ -91,24 +101,28 @@ def search_sequential(
     progress
         True for a bar, or a function of (done, total).
     """
-    plain = search_barcode(evaluator, bars, rules, progress)
+    plain = replace(search_tree(evaluator, bars, rules, progress), in_turn=True)
     n_obs = float(evaluator.n_obs)
     if not _leaves_something(evaluator, plain.best, bars.item_names, rules, n_obs):
         return plain
     trial = evaluator.afresh()
 
-    def improve(n: float) -> None:
+    def improve(n: float) -> Fitted:
         best = trial.fit(no_factors(trial.n_items))
         rounds = _explained_exactly(trial, bars, rules, n)
         best = _while_better(track(rounds, progress, "rounds"), best, rules.criterion, n)
         best = _completed_jointly(trial, best, bars.item_names, rules, n)
         trial.fit(complete(trial, best.proposal.support, rules, n, SEQUENTIAL))
+        return trial.reconsidered_best(rules.criterion, n)
 
-    found = settle(trial, rules, improve, _ABOUT_THE_SAME)
-    if not _convincing(trial, found.best, plain, rules.criterion):
+    found, n = improve(n_obs), n_obs
+    worth = trial.worth(found) if rules.approximate and found.n_factors else n
+    if worth < _ABOUT_THE_SAME * n:  # explained with all rows counted, it still misfits
+        found, n = improve(worth), worth
+    if not _convincing(trial, found, plain, rules.criterion):
         return plain
-    best = evaluator.fit(Proposal(found.best.proposal.support, SEQUENTIAL))
-    return Outcome(best, max(found.n_effective, plain.n_effective), plain.passed_over)
+    best = evaluator.fit(Proposal(found.proposal.support, SEQUENTIAL))
+    return replace(plain, best=best, n_effective=max(min(worth, n), plain.n_effective))
 
 
 def _leaves_something(
@@ -117,11 +131,10 @@ def _leaves_something(
     """Whether a structure lacks a loading, or its estimate leaves a clique above chance.
 
     One with factors that are the main one of few items may explain everything, in too many parts.
-    The price of a loading is for one among p items; here all d factors are looked at as well.
     """
     if not fitted.n_factors or len(minor_factors(fitted, rules.min_children)):
         return True
-    price = price_of_edge(rules.criterion, evaluator.n_items, n) + 2 * math.log(fitted.n_factors)
+    price = price_of_cross_loading(rules.criterion, fitted.proposal.support, n)
     if find_missing_loadings(evaluator.R, fitted, n, price).any():
         return True
     left = _barcode_of(_unexplained(evaluator.R, fitted.estimate), names, rules)
@@ -135,7 +148,7 @@ def _convincing(evaluator: Evaluator, found: Fitted, plain: Outcome, criterion: 
         return False
     before, after = (1 / evaluator.worth(one) for one in (plain.best, found))
     sampling = 1 / evaluator.n_obs
-    return after - sampling <= max(sampling, (before - sampling) / 2)
+    return after - sampling <= (before - sampling) / 2
 
 
 def _explained_exactly(

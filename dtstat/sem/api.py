@@ -1,35 +1,15 @@
-"""What users call: ``cfa`` and ``sem``.
-
-Arguments are checked, the model is built, an estimator is chosen and run, and its numbers are
-wrapped in a :class:`~dtstat.sem.result.CFAFit`.
-"""
+"""What users call: ``cfa``, ``sem`` and ``growth``; :mod:`dtstat.sem.fitting` does the work."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
-import pandas as pd
-
-from dtstat.core import checks
-from dtstat.core.about import __version__
-from dtstat.core.errors import EstimationWarning, InputError, warn
-from dtstat.core.parallel import one_thread
-from dtstat.data.frames import as_frame, has_names
-from dtstat.data.items import ItemData, as_items, check_usable
-from dtstat.data.kinds import ItemKind
 from dtstat.dependence.api import Data
-from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.dependence.moments import Moments, as_moments, rows_of_pairs
-from dtstat.sem.estimate import Estimator, SEMEstimate, fit_moments, fit_normal
-from dtstat.sem.model import Model, build_model, check_model
-from dtstat.sem.ordered import fit_ordered
-from dtstat.sem.result import CFAFit, SEMCall
-from dtstat.sem.rows import usable_rows
-from dtstat.sem.solution import orient
-from dtstat.structure.structure import Structure
-from dtstat.structure.syntax import Given, as_structure
+from dtstat.sem.fitting import fit_model
+from dtstat.sem.result import CFAFit
+from dtstat.structure.syntax import Given
 
 
 def cfa(
@@ -41,7 +21,25 @@ def cfa(
     std_lv: bool = False,
     orthogonal: bool = False,
     mean_structure: bool | None = None,
-    n_obs: int | None = None,
+    n_obs: int | Mapping[str, int] | Sequence[int] | None = None,
+    means: Any = None,
+    group: str | None = None,
+    group_equal: Iterable[str] | str | None = None,
+    group_partial: Iterable[str] | str | None = None,
+    effect_coding: bool | Iterable[str] = False,
+    information: str | None = None,
+    se: str | None = None,
+    test: str | None = None,
+    sampling_weights: str | None = None,
+    sampling_weights_normalization: str = "total",
+    cluster: str | None = None,
+    fixed_x: bool = True,
+    group_label: Iterable[str] | None = None,
+    rotation: str = "geomin",
+    auxiliary: Iterable[str] | None = None,
+    parameterization: str = "delta",
+    method: str = "joint",
+    bounds: str = "none",
 ) -> CFAFit:
     """Fit a confirmatory factor model, or any structural equation model.
 
@@ -52,9 +50,9 @@ def cfa(
     ----------
     data
         DataFrame, 2-d array, path of a file, or ItemData; columns the model does not name are
-        ignored. For estimator "ml" a covariance matrix with ``n_obs`` serves as well, and for
-        models that do not depend on the scales of the items a DependenceMatrix of Pearson
-        correlations.
+        ignored. For estimator "ml" a covariance matrix with ``n_obs`` (and ``means``) serves as
+        well, a dict or list of them for several groups, and for models that do not depend on the
+        scales of the items a DependenceMatrix of Pearson correlations.
     model
         Text in lavaan's syntax, in which columns may have the names that R makes of theirs; or a
         Structure, a result of :func:`dtstat.fit`, or a scoring key (dict from factor to items):
@@ -62,21 +60,95 @@ def cfa(
         reversed points.
     estimator
         "ml": maximum likelihood; "mlr": the same estimates with standard errors and tests that
-        do not need normal answers; "fiml": as ``missing="fiml"``; "dwls": for ordinal items,
-        from polychoric correlations.
+        do not need normal answers, from the scores of the rows; "mlm", "mlmv", "mlmvs": from the
+        fourth moments, with tests adjusted in mean, mean and variance (shifted), and mean and
+        variance (other degrees of freedom); "mlf": standard errors from first derivatives;
+        "fiml": as ``missing="fiml"``; "gls", "wls", "uls" (and "ulsm", "ulsmv", "ulsmvs"): least
+        squares of covariances. For ordered items, from their polychoric correlations: "wlsmv" (the
+        default with ``ordered``): diagonally weighted least squares with robust standard errors
+        and a test adjusted in mean and variance; "wlsm": the same with a test adjusted in mean;
+        "ulsmv", "ulsm": the same without weights; "dwls", "uls": estimates as wlsmv and ulsmv, with
+        the standard errors and tests that would hold if the weights were right, which they are
+        not; "wls": full weights, for thousands of rows. In capitals or not.
     missing
         "listwise": rows without any gap; "fiml": all rows, by the likelihood of what each
-        observes (answers missing at random).
+        observes (answers missing at random); "fiml.x": also rows without some observed
+        predictors, whose moments are then those of the saturated model; "pairwise": for ordered
+        items, every threshold from the rows that have the item and every correlation from those
+        that have both (answers missing completely at random).
     ordered
-        Items to take as ordinal, or True for all; makes the estimator "dwls".
+        Items to take as ordered, or True for all that are not mere predictors; makes the estimator
+        "wlsmv". Such an item is a normal variable that thresholds cut (``x1 | t1 + t2``). Columns
+        that the model does not name may be among them. By default items whose columns are ordered
+        categoricals (in R ``ordered()``), if ``estimator`` and ``missing`` are the default ones;
+        False takes their levels as numbers 0, 1, 2, ....
     std_lv
         Whether to fix the variances of the factors at 1 instead of their first loadings.
     orthogonal
         Whether factors, and what regressions leave of them, are uncorrelated.
     mean_structure
-        Whether to estimate intercepts; by default only when rows have gaps.
+        Whether to estimate intercepts; by default only when rows have gaps, with groups, or with
+        ordered items.
     n_obs
-        Number of rows behind a covariance matrix.
+        Number of rows behind a covariance matrix; of each group if there are several.
+    means
+        Means that go with a covariance matrix, by item or in its order; of each group if there
+        are several.
+    group
+        Column that says which group a row belongs to; the model is fitted in all groups at once.
+        The first group is the one of the first row.
+    group_equal
+        Parameters that are equal in all groups, some of "loadings", "intercepts", "means",
+        "thresholds", "regressions", "residuals", "residual_covariances", "lv_variances",
+        "lv_covariances". With equal intercepts the means of factors are free from the second group
+        on; with equal loadings and ``std_lv`` so are their variances.
+    group_partial
+        Parameters that are not equal all the same, as in "visual =~ x2" or "x3 ~ 1".
+    effect_coding
+        Whether loadings average 1 and intercepts 0 in each factor, instead of a marker item; or
+        one of "loadings", "intercepts".
+    information
+        "expected", "observed" or "first.order", on which standard errors of ml estimators rest; by
+        default what the estimator says.
+    se
+        Standard errors: "standard", "robust.sem" (ml with those of mlm), "robust.huber.white" (of
+        mlr), or "none"; by default what the estimator says.
+    test
+        Test reported first: "standard", "satorra.bentler", "yuan.bentler.mplus",
+        "scaled.shifted" or "mean.var.adjusted"; by default what the estimator says.
+    sampling_weights
+        Column of sampling weights; standard errors and tests are then those of mlr. Thresholds
+        and correlations of ordered items are weighted, too, with wlsmv, wlsm, ulsmv or ulsm.
+    sampling_weights_normalization
+        What weights add up to: "total", the number of rows; "group", that of each group; "none",
+        what they add up to as they are.
+    cluster
+        Column that says with which cluster (school, household) a row was drawn. Standard errors
+        and tests are then those of mlr, with scores added up by cluster, and means are modeled;
+        of ordered items, those of wlsmv, wlsm, ulsmv or ulsm.
+    fixed_x
+        Whether observed predictors are given; False models their moments too, so that with
+        ``missing="fiml"`` rows without some of them are kept.
+    group_label
+        Names of the groups in the order to take them; others are left out.
+    rotation
+        How the factors of exploratory blocks, ``efa("b")*f1 + efa("b")*f2 =~ ...``, are rotated:
+        "geomin", "oblimin" (or "quartimin", the same), or "varimax".
+    auxiliary
+        Columns that help to say which answers are missing, with ``missing="fiml"``: they covary
+        with all observed variables (or what the model leaves of them) and with one another, in the
+        model and in the baseline, so that they add nothing to chi-square (Graham 2003).
+    parameterization
+        What gives the variables behind ordered items their scale: "delta" (variance 1, or scales
+        ``x1 ~*~ x1``) or "theta" (residual variance 1).
+    method
+        "joint": all at once; "sam": structural after measurement (local SAM, Rosseel & Loh 2022),
+        where each factor is measured by its own items first, so that misfit of one part of the
+        model does not spread to the others.
+    bounds
+        "pos.var": no free variance may become negative; "pos.ov.var" and "pos.lv.var" say so of
+        observed and of latent variables only. Single parameters are bounded in the model, by
+        ``lower(0)*`` and ``upper(1)*``. At a bound the test and standard errors are only rough.
 
     Returns
     -------
@@ -110,52 +182,10 @@ def cfa(
     >>> fit.loadings.round(2)["speed"].tolist()
     [0.0, 0.0, 0.0, 0.62, 0.77, 0.59]
     """
-    wanted = _check_ordered(ordered)
-    method, gaps = _choose_estimator(estimator, missing, bool(wanted))
-    means = _check_mean_structure(mean_structure, gaps)
-    std_lv = checks.flag("std_lv", std_lv, "True fixes the variances of the factors.")
-    orthogonal = checks.flag("orthogonal", orthogonal, "True keeps factors uncorrelated.")
-    data = as_frame(data) if isinstance(data, str | os.PathLike) else data
-    moments = as_moments(data, n_obs)
-    frame = pd.DataFrame() if moments is not None else _as_table(data)
-    names = list(map(str, frame.columns)) if moments is None else list(moments.names)
-    given = _as_model(model)
-    built = build_model(given, names, means, std_lv, orthogonal)
-    ordinal = _ordered_items(method, wanted, built.observed)
-    single = _warn_of_single_items(built)
-    with one_thread():
-        if moments is not None:
-            matrix = data if isinstance(data, DependenceMatrix) else None
-            estimate = _fit_matrix(built, moments, matrix, method)
-        else:
-            items = as_items(_select_columns(frame, names, built.observed))
-            estimate = _fit_items(built, items, method, gaps, ordinal)
-        if isinstance(given, Structure) and std_lv:
-            estimate = orient(estimate, given)
-    call = SEMCall(
-        version=__version__,
-        model=given.to_lavaan() if isinstance(given, Structure) else given,
-        estimator=method,
-        missing="fiml" if gaps else "listwise",
-        ordered=ordinal,
-        std_lv=std_lv,
-        orthogonal=orthogonal,
-        mean_structure=built.mean_structure,
-    )
-    return CFAFit(estimate, call, (*single, *estimate.notes))
+    return fit_model(False, **locals())
 
 
-def sem(
-    data: Data,
-    model: Given,
-    estimator: str = "ml",
-    missing: str = "listwise",
-    ordered: bool | Iterable[str] | None = None,
-    std_lv: bool = False,
-    orthogonal: bool = False,
-    mean_structure: bool | None = None,
-    n_obs: int | None = None,
-) -> CFAFit:
+def sem(*args: Any, **kwargs: Any) -> CFAFit:
     """Fit a structural equation model: the same function as :func:`dtstat.cfa`.
 
     Examples
@@ -166,135 +196,28 @@ def sem(
     >>> round(float(fit.r_squared["dem60"]), 3)
     0.212
     """
-    return cfa(data, model, estimator, missing, ordered, std_lv, orthogonal, mean_structure, n_obs)
+    return cfa(*args, **kwargs)
 
 
-def _check_ordered(ordered: object) -> bool | tuple[str, ...]:
-    """Names of ordered items, True for all, False for none."""
-    if ordered is None or isinstance(ordered, bool):
-        return bool(ordered)
-    return tuple(checks.texts("ordered", ordered, "Give names of items, or True for all."))
+def growth(*args: Any, **kwargs: Any) -> CFAFit:
+    """Fit a growth curve model, completed as lavaan's ``growth`` does.
+
+    Arguments are those of :func:`dtstat.cfa`. Means are modeled: those of factors are free and the
+    intercepts of observed outcomes 0.
+
+    Examples
+    --------
+    >>> import dtstat as dt
+    >>> data = dt.load_dataset("political_democracy")[["y1", "y5"]].set_axis(["t1", "t2"], axis=1)
+    >>> fit = dt.growth(data, "level =~ 1*t1 + 1*t2; t1 ~~ e*t1; t2 ~~ e*t2")
+    >>> round(float(fit.parameters.set_index(["lhs", "op"]).loc[("level", "~1"), "est"]), 2)
+    5.3
+    """
+    given = _ARGUMENTS.bind(*args, **kwargs)
+    given.apply_defaults()
+    return fit_model(True, **given.arguments)
 
 
-def _choose_estimator(estimator: str, missing: str, ordered: bool) -> tuple[Estimator, bool]:
-    """Choose the estimator that the other arguments need, and whether to keep rows with gaps."""
-    chosen = checks.choice("estimator", estimator, ("ml", "mlr", "fiml", "dwls"))
-    gaps = checks.choice("missing", missing, ("listwise", "fiml")) == "fiml"
-    if ordered:
-        if chosen not in ("ml", "dwls"):
-            wish = "'dwls' when items are ordered"
-            raise checks.refusal("estimator", wish, chosen, "Leave it out.")
-        chosen = "dwls"
-    if gaps and chosen == "dwls":
-        raise checks.refusal(
-            "missing",
-            "'listwise' with the estimator 'dwls'",
-            missing,
-            "Use the estimator 'fiml' or 'mlr' to keep rows with gaps.",
-        )
-    if gaps and chosen == "ml":
-        chosen = "fiml"
-    return chosen, gaps or chosen == "fiml"  # type: ignore[return-value]
-
-
-def _check_mean_structure(wanted: bool | None, gaps: bool) -> bool:
-    if wanted is not None:
-        wanted = checks.flag("mean_structure", wanted, "True estimates intercepts.")
-    if gaps and wanted is False:
-        raise InputError(
-            "`mean_structure` cannot be False when rows have gaps: the likelihood of what a row "
-            "observes needs means. Leave it out, or use missing='listwise'.",
-            "mean_structure",
-        )
-    return gaps or bool(wanted)
-
-
-def _as_table(data: Any) -> pd.DataFrame:
-    """Answers as a table whose columns the model can choose from before they are checked."""
-    if isinstance(data, ItemData) or not has_names(data):
-        return as_items(data, screened=False).to_frame()
-    return as_frame(data)
-
-
-def _as_model(model: object) -> str | Structure:
-    """Return a model text or a structure; of a fitted model the text that was fitted."""
-    if isinstance(model, CFAFit):
-        return model.call.model
-    return model if isinstance(model, str) else as_structure(model, "model")
-
-
-def _ordered_items(
-    estimator: Estimator, wanted: bool | tuple[str, ...], observed: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Items to take as ordinal, in the order of the model."""
-    if estimator != "dwls":
-        return ()
-    if isinstance(wanted, bool) or not wanted:
-        return observed
-    for name in wanted:
-        if name not in observed:
-            raise checks.unknown("ordered", "items of the model", name, observed)
-    return tuple(name for name in observed if name in wanted)
-
-
-def _warn_of_single_items(model: Model) -> tuple[str, ...]:
-    """Warn of factors with one item, whose residual variance was fixed at 0."""
-    fixed = {
-        row.lhs
-        for row in model.parameters
-        if row.is_variance and not (row.user or row.free or row.value)
-    }
-    notes = []
-    for factor in model.latent:
-        items = [row.rhs for row in model.parameters if (row.lhs, row.op) == (factor, "=~")]
-        if len(items) == 1 and items[0] in fixed:
-            notes.append(
-                f"Factor '{factor}' has one item, '{items[0]}', whose residual variance is fixed "
-                f"at 0: factor and item are the same. Fix '{items[0]} ~~ {items[0]}' at a known "
-                "error variance, or add items."
-            )
-    for note in notes:
-        warn(note, EstimationWarning, stacklevel=3)
-    return tuple(notes)
-
-
-def _fit_matrix(
-    model: Model, moments: Moments, matrix: DependenceMatrix | None, estimator: Estimator
-) -> SEMEstimate:
-    """Fit a model to covariances or correlations; the latter come from ``matrix``."""
-    if estimator != "ml":
-        raise checks.refusal("estimator", "'ml' for a matrix", estimator, "The others need rows.")
-    check_model(model, moments.source)
-    counted = None if matrix is None else rows_of_pairs(matrix, model.observed)
-    S = moments.of(model.observed)
-    return fit_moments(model, S, counted or moments.n_obs, moments.source)
-
-
-def _select_columns(frame: pd.DataFrame, names: list[str], wanted: tuple[str, ...]) -> pd.DataFrame:
-    """Columns of the model, in its order; taking columns is slow, so not without need."""
-    if tuple(names) == wanted:
-        return frame
-    return frame.iloc[:, [names.index(name) for name in wanted]]
-
-
-def _fit_items(
-    model: Model, items: ItemData, estimator: Estimator, gaps: bool, ordinal: tuple[str, ...]
-) -> SEMEstimate:
-    """Fit a model to items, whose columns are the observed variables of the model, in order."""
-    if estimator == "dwls":
-        return fit_ordered(model, _ordinal_rows(items, ordinal), items.n_rows)
-    rows = usable_rows(items, gaps=gaps)
-    return fit_normal(model, rows, estimator, items.n_rows)
-
-
-def _ordinal_rows(items: ItemData, ordinal: tuple[str, ...]) -> ItemData:
-    """Complete rows; the items named in ``ordinal`` are binary or ordinal, the others not."""
-    kinds: dict[str, ItemKind] = {}
-    for name, kind in zip(items.names, items.kinds, strict=True):
-        if name not in ordinal:
-            kinds[name] = "continuous"
-        elif kind == "continuous":
-            kinds[name] = "ordinal"
-    complete = as_items(items, kinds).complete_rows()
-    check_usable(complete)
-    return complete
+_ARGUMENTS = signature(cfa)
+for _function in (sem, growth):
+    _function.__signature__ = _ARGUMENTS  # type: ignore[attr-defined]

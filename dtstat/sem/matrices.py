@@ -9,15 +9,17 @@ u_a, v_a in U, V, gradients and information need only products of p × q matrice
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
-from dtstat.sem.model import Model
+from dtstat.sem.parameters import Model
+from dtstat.sem.responses import Responses
 
-_NAMES = ("lambda", "theta", "psi", "beta", "nu", "alpha")
+_NAMES = ("lambda", "theta", "psi", "beta", "nu", "alpha", "tau", "delta")
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,14 @@ class Matrices:
     Beta: FloatArray
     nu: FloatArray
     alpha: FloatArray
+    tau: FloatArray  # (p, cuts) thresholds of ordered items
+    delta: FloatArray  # (p,) scales of the variables behind them
 
     @cached_property
     def total_effects(self) -> FloatArray:
         """(I − B)⁻¹, the effects of the disturbances of η on η."""
-        return np.asarray(np.linalg.inv(np.eye(len(self.Beta)) - self.Beta), dtype=np.float64)
+        unit = np.eye(len(self.Beta))
+        return np.asarray(np.linalg.inv(unit - self.Beta)) if self.Beta.any() else unit
 
     @cached_property
     def eta_covariance(self) -> FloatArray:
@@ -64,38 +69,47 @@ class NotPositiveDefiniteError(ArithmeticError):
 
 def inverse(Sigma: FloatArray) -> tuple[FloatArray, float]:
     """Σ⁻¹ and log|Σ| by Cholesky, scaled to variances near 1 so that units do not matter."""
-    unit = np.ldexp(1.0, np.frexp(np.diag(Sigma))[1] // 2)  # powers of two cost no digits
-    try:
-        L = np.linalg.cholesky(Sigma / np.outer(unit, unit))
-    except np.linalg.LinAlgError:
-        raise NotPositiveDefiniteError from None
-    logdet = 2.0 * float(np.log(np.diag(L) * unit).sum())
-    if not np.isfinite(logdet):  # NumPy factors NaN without complaint
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    unit = np.ldexp(1.0, np.frexp(Sigma.diagonal())[1] // 2)  # powers of two cost no digits
+    scale = unit[:, None] * unit
+    L, failed = dpotrf(Sigma / scale, lower=1)
+    if failed:
         raise NotPositiveDefiniteError
-    half = np.linalg.inv(L) / unit
-    return half.T @ half, logdet
+    logdet = 2.0 * float(np.log(L.diagonal() * unit).sum())
+    if not math.isfinite(logdet):  # LAPACK may factor NaN without complaint
+        raise NotPositiveDefiniteError
+    W, _ = dpotri(L, lower=1)  # the lower half of the inverse, zeros above
+    W = W + W.T
+    W.flat[:: len(W) + 1] /= 2
+    W /= scale
+    return W, logdet
 
 
 class Layout:
     """Where the entries of a model go; computed once, used at every step.
 
     Derivatives are stacked in slots, one for each free entry of a matrix; parameters that are set
-    equal share several slots, which :meth:`collect` adds up.
+    equal share several slots, which :meth:`collect` adds up. The model of one group among several
+    has some of the ``n_free`` parameters of all of them.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, n_free: int | None = None) -> None:
         self.model = model
+        q = model.n_free if n_free is None else n_free
         self.free = np.array([parameter.free for parameter in model.parameters])
         self._fixed = self._fixed_matrices()
         self._blocks = {name: self._block(name) for name in _NAMES}
         ends = np.cumsum([len(numbers) for _, _, numbers in self._blocks.values()]).tolist()
         self._slots = {n: slice(a, b) for n, a, b in zip(_NAMES, [0, *ends], ends, strict=False)}
         owner = np.concatenate([numbers for _, _, numbers in self._blocks.values()])
-        self._distinct = np.array_equal(owner, np.arange(model.n_free))
-        self._select = np.zeros((len(owner), model.n_free))
+        self._distinct = np.array_equal(owner, np.arange(q))
+        self._select = np.zeros((len(owner), q))
         self._select[np.arange(len(owner)), owner] = 1.0
+        self.responses = Responses.of(model) if model.ordered else None
         self._U, self._V = self._constant_factors()
-        self._no_dmu = np.zeros_like(self._U)
+        self._dmu = np.zeros_like(self._U)  # constant derivatives of μ
+        self._dmu[self._blocks["nu"][0], np.arange(len(owner))[self._slots["nu"]]] = 1.0
         self._halves = np.where(self._blocks["psi"][0] == self._blocks["psi"][1], 0.5, 1.0)
         # objective and information are asked for at the same values, one after the other
         self._last: tuple[FloatArray, Implied] | None = None
@@ -103,8 +117,10 @@ class Layout:
     def _fixed_matrices(self) -> dict[str, FloatArray]:
         """Fill in what is not free; the other entries are 0."""
         p, m = len(self.model.observed), len(self.model.eta)
-        shapes = ((p, m), (p, p), (m, m), (m, m), (p, 1), (m, 1))
+        cuts = max((t + 1 for name, _, t in self.model.places if name == "tau"), default=0)
+        shapes = ((p, m), (p, p), (m, m), (m, m), (p, 1), (m, 1), (p, cuts), (p, 1))
         matrices = {name: np.zeros(shape) for name, shape in zip(_NAMES, shapes, strict=True)}
+        matrices["delta"] += 1.0
         for k, name in enumerate(self.model.eta):
             if name in self.model.observed:
                 matrices["lambda"][self.model.observed.index(name), k] = 1.0
@@ -149,17 +165,18 @@ class Layout:
                 if name in ("theta", "psi"):
                     matrix[columns, rows] = theta[numbers]
             filled[name] = matrix
-        Lambda, Theta, Psi, Beta, nu, alpha = filled.values()
-        return Matrices(Lambda, Theta, Psi, Beta, nu[:, 0], alpha[:, 0])
+        Lambda, Theta, Psi, Beta, nu, alpha, tau, delta = filled.values()
+        M = Matrices(Lambda, Theta, Psi, Beta, nu[:, 0], alpha[:, 0], tau, delta[:, 0])
+        return M if self.responses is None else self.responses.complete(M)
 
     def implied(self, theta: FloatArray) -> Implied:
         """Moments and the factors of their derivatives; the last ones asked for are kept."""
         if self._last is None or not np.array_equal(self._last[0], theta):
-            self._last = (theta.copy(), self._implied(theta))
+            self._last = (theta.copy(), self.implied_by(self.matrices(theta)))
         return self._last[1]
 
-    def _implied(self, theta: FloatArray) -> Implied:
-        M = self.matrices(theta)
+    def implied_by(self, M: Matrices) -> Implied:
+        """Moments that matrices imply, and the factors of their derivatives."""
         K = M.total_effects if M.Beta.any() else None
         T = M.Lambda if K is None else M.Lambda @ K  # effects of η's disturbances on the items
         C = T @ M.Psi if K is None else T @ M.Psi @ K.T
@@ -172,21 +189,37 @@ class Layout:
         if len(bi):
             U[:, self._slots["beta"]] = T[:, bi]
             V[:, self._slots["beta"]] = C[:, bj]
-        dmu = self._mean_derivatives(M, T, K) if self.model.mean_structure else self._no_dmu
+        dmu = self._mean_derivatives(M) if self.model.mean_structure else self._dmu
         return Implied((Sigma + Sigma.T) / 2, M.nu + T @ M.alpha, U, V, dmu)
 
-    def _mean_derivatives(self, M: Matrices, T: FloatArray, K: FloatArray | None) -> FloatArray:
-        """(p, slots) derivatives of μ = ν + T α."""
-        eta_means = M.alpha if K is None else K @ M.alpha
-        dmu = np.zeros_like(self._U)
+    def effect_derivatives(self, M: Matrices, k: int) -> FloatArray:
+        """(p, slots) derivatives of T_k, the effects of η_k on the items: of μ for α = e_k."""
+        unit = np.eye(len(M.alpha))[k]
+        return self._mean_derivatives(replace(M, nu=0 * M.nu, alpha=unit), constants=False)
+
+    def _mean_derivatives(self, M: Matrices, constants: bool = True) -> FloatArray:
+        """(p, slots) derivatives of μ = ν + T α; without ``constants`` ν and α are given."""
+        K = M.total_effects
+        T, eta_means = M.Lambda @ K, K @ M.alpha
+        dmu = self._dmu.copy() if constants else np.zeros_like(self._U)
         li, lk, _ = self._blocks["lambda"]
         bi, bj, _ = self._blocks["beta"]
         start = self._slots["lambda"].start
         dmu[li, start + np.arange(len(li))] = eta_means[lk]
         dmu[:, self._slots["beta"]] = T[:, bi] * eta_means[bj]
-        dmu[:, self._slots["nu"]] = np.eye(len(T))[:, self._blocks["nu"][0]]
-        dmu[:, self._slots["alpha"]] = T[:, self._blocks["alpha"][0]]
+        if constants:
+            dmu[:, self._slots["alpha"]] = T[:, self._blocks["alpha"][0]]
         return dmu
+
+    def entries(self, name: str) -> tuple[IntArray, IntArray, slice]:
+        """Rows and columns of the free entries of a matrix, and their slots."""
+        rows, columns, _ = self._blocks[name]
+        return rows, columns, self._slots[name]
+
+    @property
+    def n_slots(self) -> int:
+        """Number of free entries of all matrices."""
+        return len(self._select)
 
     def collect(self, slots: FloatArray) -> FloatArray:
         """Add up what belongs to the same free parameter, along the last axis."""

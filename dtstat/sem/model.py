@@ -1,108 +1,105 @@
 """From a model text or a structure to a model: every parameter, and its place in the matrices.
 
-The terms of the text are completed as lavaan does. All models are brought into one form (LISREL
-with all variables on the y side):
-
-    Σ = Λ (I − B)⁻¹ Ψ (I − B)⁻ᵀ Λᵀ + Θ,    μ = ν + Λ (I − B)⁻¹ α.
-
-η holds the latent variables and those observed ones that regress, are regressed on, or stand
-outside the measurement model; such an observed variable is its own η with loading 1.
+The terms of the text are completed as lavaan does, in each group, and equal parameters get the same
+number. What labels must satisfy beyond that is kept as relations (:mod:`dtstat.sem.constraints`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
-from dtstat.core.errors import InputError, nearest
-from dtstat.core.saved import register
+from dtstat.core.errors import InputError
 from dtstat.dependence.moments import Source
-from dtstat.structure.structure import Structure, distinct_names, r_name
-from dtstat.structure.syntax import Term, parse
+from dtstat.sem.exploratory import ORTHOGONAL
+from dtstat.sem.expressions import Expression, check_labels, parse_expression
+from dtstat.sem.groups import equate_groups
+from dtstat.sem.parameters import (
+    Bounds,
+    Model,
+    Parameter,
+    Parameterization,
+    Place,
+    bound_variances,
+    place_of,
+)
+from dtstat.sem.roles import Roles
+from dtstat.sem.terms import auxiliary_terms, read_terms
+from dtstat.structure.structure import Structure
+from dtstat.structure.syntax import ModelSyntaxError, Relation, Term
 
-Place = tuple[str, int, int]  # matrix (lambda, theta, psi, beta, nu, alpha), row, column
 
-
-@register()
 @dataclass(frozen=True)
-class Parameter:
-    """One row of the parameter table.
+class Defaults:
+    """How a model is completed.
 
     Attributes
     ----------
-    lhs, op, rhs
-        As in the model text; intercepts have op "~1".
-    free
-        0 if fixed, else the number (from 1) of the free parameter; equal ones share it.
-    value
-        Value if fixed; starting value if the user gave one, else None.
-    label
-        Label, "" for none.
-    user
-        Whether the user wrote it; the others were added.
-    exogenous
-        Whether it is a moment of observed predictors, fixed at its sample value.
+    mean_structure
+        Whether there are intercepts.
+    std_lv
+        Whether variances of factors are fixed at 1 instead of first loadings.
+    orthogonal
+        Whether factors are uncorrelated.
+    effect_coding
+        Of "loadings" and "intercepts", those that average 1 and 0 in each factor.
+    growth
+        Whether factors have means and items no intercepts.
+    fixed_x
+        Whether the moments of observed predictors are given.
+    auxiliary
+        Variables that covary with all observed ones and with each other.
+    rotation
+        How the factors of exploratory blocks are told apart.
+    groups
+        Names of the groups, if there are several.
+    group_equal, group_partial
+        Kinds of parameters that are equal in all groups, and parameters that are not.
+    ordered
+        Ordered items, and in how many categories they are answered.
+    parameterization
+        What gives the variables behind them their scale: "delta" or "theta".
+    bounds
+        Which variances must not be negative.
     """
 
-    lhs: str
-    op: str
-    rhs: str
-    free: int
-    value: float | None = None
-    label: str = ""
-    user: bool = True
-    exogenous: bool = False
+    mean_structure: bool = False
+    std_lv: bool = False
+    orthogonal: bool = False
+    effect_coding: tuple[str, ...] = ()
+    growth: bool = False
+    fixed_x: bool = True
+    auxiliary: tuple[str, ...] = ()
+    rotation: str = "geomin"
+    groups: tuple[str, ...] = ()
+    group_equal: tuple[str, ...] = ()
+    group_partial: tuple[str, ...] = ()
+    ordered: Mapping[str, int] = field(default_factory=dict)
+    parameterization: Parameterization = "delta"
+    bounds: Bounds = "none"
 
-    @property
-    def name(self) -> str:
-        """How people write it."""
-        return f"{self.lhs} ~ 1" if self.op == "~1" else f"{self.lhs} {self.op} {self.rhs}"
+    def frees_means(self, group: int) -> bool:
+        """Whether means of factors are free: their items' intercepts are anchored elsewhere."""
+        later = self._anchored(group) and "means" not in self.group_equal
+        # the intercepts of ordered items are 0 in any case, and thresholds say where they are
+        coded = "intercepts" in self.effect_coding and not self.ordered
+        return later or self.growth or coded
 
-    @property
-    def is_variance(self) -> bool:
-        """Whether it is the (residual) variance of a variable."""
-        return self.op == "~~" and self.lhs == self.rhs
+    def frees_scales(self, group: int) -> bool:
+        """Whether scales (delta) or residual variances (theta) of ordered items are free."""
+        strict = self.parameterization == "theta" and "residuals" in self.group_equal
+        return self._anchored(group) and not strict
 
+    def _anchored(self, group: int) -> bool:
+        """Whether the first group says where the items of this one are on their scale."""
+        return group > 1 and not {"intercepts", "thresholds"}.isdisjoint(self.group_equal)
 
-_MOST_ANSWERS = 1_000  # of a rating, in a saved file
-
-
-def _places_exist(model: Model) -> bool:
-    """Whether every parameter sits inside its matrix, and free ones are numbered from 1."""
-    p, e = len(model.observed), len(model.eta)
-    sizes = {"lambda": (p, e), "theta": (p, p), "psi": (e, e), "beta": (e, e)}
-    sizes |= {"nu": (p, 1), "alpha": (e, 1), "tau": (p, _MOST_ANSWERS)}
-    inside = all(
-        matrix in sizes and 0 <= row < sizes[matrix][0] and 0 <= column < sizes[matrix][1]
-        for matrix, row, column in model.places
-    )
-    free = {parameter.free for parameter in model.parameters} - {0}
-    return inside and free == set(range(1, len(free) + 1))
-
-
-@register(
-    shapes={"parameters": "r", "places": "r"}, rules={"parameters have places": _places_exist}
-)
-@dataclass(frozen=True)
-class Model:
-    """A model ready to be fitted: its parameter table, and names of its variables.
-
-    ``eta`` names the variables η, ``mean_structure`` says whether means are modeled, and
-    ``places`` where each parameter sits in the matrices.
-    """
-
-    parameters: tuple[Parameter, ...]
-    observed: tuple[str, ...]
-    latent: tuple[str, ...]
-    eta: tuple[str, ...]
-    mean_structure: bool
-    places: tuple[Place, ...] = field(repr=False)
-
-    @property
-    def n_free(self) -> int:
-        """Number of free parameters."""
-        return max((parameter.free for parameter in self.parameters), default=0)
+    def frees_variances(self, group: int) -> bool:
+        """Whether variances of factors are free although ``std_lv`` fixes them."""
+        tied = "loadings" in self.group_equal and "lv_variances" not in self.group_equal
+        return not self.std_lv or (group > 1 and tied)
 
 
 def build_model(
@@ -111,13 +108,15 @@ def build_model(
     mean_structure: bool = False,
     std_lv: bool = False,
     orthogonal: bool = False,
+    **further: Any,
 ) -> Model:
     """Complete a model the way ``cfa`` and ``sem`` of lavaan do.
 
     Added are: residual variances of all observed and latent variables, covariances of exogenous
     factors and of outcomes that predict nothing (``orthogonal`` fixes those of two factors at 0),
-    moments of observed predictors (fixed), intercepts if ``mean_structure``; the first loading of
-    each factor is fixed at 1, or with ``std_lv`` its variance.
+    moments of observed predictors (fixed), intercepts if ``mean_structure``, thresholds and scales
+    of ordered items; the first loading of each factor is fixed at 1, or with ``std_lv`` its
+    variance.
 
     Parameters
     ----------
@@ -125,212 +124,218 @@ def build_model(
         Model text, or a structure (every factor measured by its children).
     items
         Names of the variables in the data.
+    mean_structure, std_lv, orthogonal, further
+        See :class:`Defaults`.
     """
-    written = _structure_terms(model) if isinstance(model, Structure) else _text_terms(model, items)
-    terms = [term for term in written if term.op != "=="]
-    equalities = [term for term in written if term.op == "=="]
-    roles = _Roles(terms)
+    given = Defaults(mean_structure, std_lv, orthogonal, **further)
+    terms, relations = read_terms(model, items)
+    roles = Roles(terms)
+    if given.auxiliary:
+        terms = [*terms, *auxiliary_terms(roles, items, given.auxiliary)]
+        roles = Roles(terms)
     roles.check(items)
-    means = mean_structure or any(term.op == "~1" for term in terms)
-    table = _user_rows(terms, roles, std_lv)
-    table += _added_rows(table, roles, means, std_lv, orthogonal)
-    numbered = _number(table, equalities)
+    given = replace(given, ordered={n: k for n, k in given.ordered.items() if n in roles.observed})
+    _refuse_unsupported(terms, given)
+    _check_exploratory(terms, roles, given)
+    means = mean_structure or bool(given.ordered) or any(term.op == "~1" for term in terms)
+    given = replace(given, mean_structure=means)
+    table: list[Parameter] = []
+    for group in range(1, max(len(given.groups), 1) + 1):
+        rows = _user_rows(terms, roles, given, group)
+        table += rows + _added_rows(rows, roles, given, group)
+    table = equate_groups(table, roles, given.group_equal, given.group_partial, given.groups)
+    relations += _effect_codes(table, roles, given)
+    numbered, kept = _number(bound_variances(table, roles.latent, given.bounds), relations)
     eta, places = _places(numbered, roles)
-    return Model(tuple(numbered), roles.observed, roles.latent, eta, means, places)
+    return Model(
+        tuple(numbered), roles.observed, roles.latent, eta, means, places, given.groups,
+        tuple(kept), roles.exploratory, given.rotation, given.parameterization,
+    )  # fmt: skip
 
 
-def _structure_terms(structure: Structure) -> tuple[Term, ...]:
-    """Measure every factor by its children; any names will do."""
-    if not structure.n_factors:
-        raise InputError("`model` must have a factor; got a structure without one.", "model")
-    names = structure.item_names
-    factors = distinct_names([*names, *structure.factor_names])[structure.n_items :]
-    terms = []
-    for k, factor in enumerate(factors):
-        marker, *others = structure.marker_first(k)
-        start = -1.0 if structure.reversed[marker, k] else None  # the marker is fixed there
-        terms.append(Term(factor, "=~", names[marker], start=start))
-        terms += [Term(factor, "=~", names[i]) for i in others]
-    return tuple(terms)
-
-
-def _text_terms(model: str, items: Sequence[str]) -> tuple[Term, ...]:
-    """Terms of a model text, in which columns may have the names that R gives them."""
-    terms = parse(model)
-    latent = {term.lhs for term in terms if term.op == "=~"}
-    names = {name for term in terms for name in (term.lhs, term.rhs)}
-    columns = {
-        name: _column_of(name, items) for name in names if name not in latent and name not in items
-    }
-    return tuple(
-        term
-        if term.op == "=="
-        else replace(term, lhs=columns.get(term.lhs, term.lhs), rhs=columns.get(term.rhs, term.rhs))
-        for term in terms
-    )
-
-
-def _column_of(name: str, items: Sequence[str]) -> str:
-    """Return the column that R would call by this name; the name itself if there is none."""
-    found = [item for item in items if r_name(item) == name]
-    if len(found) > 1:
-        raise InputError(
-            f"`model` names '{name}', which may be the column '{found[0]}' or '{found[1]}': in R "
-            "both have that name. Rename one of them, or give the structure instead of its text.",
-            "model",
-        )
-    return found[0] if found else name
-
-
-class _Roles:
-    """What each variable does in the model."""
-
-    def __init__(self, terms: Sequence[Term]) -> None:
-        measured = [t for t in terms if t.op == "=~"]
-        regressed = [t for t in terms if t.op == "~"]
-        self.latent = _unique(t.lhs for t in measured)
-        indicators = _unique(t.rhs for t in measured if t.rhs not in self.latent)
-        others = _unique(name for t in terms if t.op != "=~" for name in (t.lhs, t.rhs) if name)
-        self.observed = _unique([*indicators, *(n for n in others if n not in self.latent)])
-        self.outcomes = frozenset(t.lhs for t in regressed)
-        self.predictors = frozenset(t.rhs for t in regressed)
-        self.measured_latent = frozenset(t.rhs for t in measured if t.rhs in self.latent)
-        self.indicators = frozenset(indicators)
-        self.own_cause = next((t.lhs for t in regressed if t.lhs == t.rhs), "")
-        self.own_moments = frozenset(
-            n for t in terms if t.op in ("~~", "~1") for n in (t.lhs, t.rhs)
-        )
-        self.loads_on = {f: [t.rhs for t in measured if t.lhs == f] for f in self.latent}
-
-    def check(self, items: Sequence[str]) -> None:
-        for name in self.observed:
-            if name not in items:
-                raise InputError(
-                    f"`model` names '{name}', which is neither an item of the data nor a factor. "
-                    + nearest(name, items),
-                    "model",
-                )
-        clash = [name for name in self.latent if name in items]
-        if clash:
-            raise InputError(
-                f"`model` uses '{clash[0]}' as a factor, but the data have an item of that name. "
-                "Rename the factor.",
-                "model",
-            )
-        for name in self.latent:
-            if name in self._below(name):
-                raise InputError(f"`model` measures the factor '{name}' by itself.", "model")
-        if self.own_cause:
-            raise InputError(f"`model` regresses '{self.own_cause}' on itself.", "model")
-
-    def _below(self, factor: str) -> set[str]:
-        """All that a factor is measured by, directly or through other factors."""
-        below: set[str] = set()
-        waiting = [factor]
-        while waiting:
-            new = [name for name in self.loads_on.get(waiting.pop(), []) if name not in below]
-            below |= set(new)
-            waiting += new
-        return below
-
-    @property
-    def single(self) -> frozenset[str]:
-        """Variables that measure one factor, alone."""
-        loaded = [name for names in self.loads_on.values() for name in _unique(names)]
-        alone = {names[0] for names in self.loads_on.values() if len(set(names)) == 1}
-        return frozenset(name for name in alone if loaded.count(name) == 1)
-
-    @property
-    def exogenous_latent(self) -> list[str]:
-        inner = self.outcomes | self.measured_latent
-        return [name for name in self.latent if name not in inner]
-
-    @property
-    def covariates(self) -> list[str]:
-        """Observed predictors that nothing in the model explains and whose moments are given."""
-        return [name for name in self.plain_predictors if name not in self.own_moments]
-
-    @property
-    def plain_predictors(self) -> list[str]:
-        """Observed predictors that nothing in the model explains."""
-        explained = self.outcomes | self.indicators
-        return [n for n in self.observed if n in self.predictors and n not in explained]
-
-    @property
-    def pure_outcomes(self) -> list[str]:
-        """Outcomes that predict nothing and measure nothing."""
-        names = [*self.observed, *self.latent]
-        loaded = self.indicators | self.measured_latent
-        return [
-            n for n in names if n in self.outcomes and n not in self.predictors and n not in loaded
-        ]
-
-
-def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
-
-
-def _user_rows(terms: Sequence[Term], roles: _Roles, std_lv: bool) -> list[Parameter]:
-    merged: dict[tuple[str, str, str], Term] = {}
+def _refuse_unsupported(terms: Sequence[Term], given: Defaults) -> None:
     for term in terms:
+        if term.op in ("|", "~*~"):
+            _check_scaled(term, given)
+        own = term.op == "~~" and term.lhs == term.rhs in given.ordered
+        if own and given.parameterization == "delta":
+            raise ModelSyntaxError(
+                f"'{term.lhs} ~~ {term.lhs}' is the residual variance of an ordered item, which "
+                "follows from the other parameters. Leave it out, or use parameterization='theta'.",
+                *term.at,
+            )
+        if term.efa and given.ordered:
+            raise ModelSyntaxError(
+                "exploratory blocks, efa(), are not supported for ordered items. Write the "
+                "loadings, or use dtstat.efa with polychoric correlations.",
+                *term.at,
+            )
+
+
+def _check_scaled(term: Term, given: Defaults) -> None:
+    """Refuse thresholds and scales that there are not."""
+    item, op = term.lhs, term.op
+    if item not in given.ordered:
+        raise ModelSyntaxError(
+            f"'{item} {op} {term.rhs}' needs an ordered item. Name '{item}' in `ordered`.", *term.at
+        )
+    if op == "~*~" and (term.rhs != item or given.parameterization == "theta"):
+        reason = (
+            f"'{item} {op} {term.rhs}' must have the same item on both sides."
+            if term.rhs != item
+            else f"the scale of '{item}' follows from its residual variance if parameterization is "
+            "'theta'. Leave it out, or use parameterization='delta'."
+        )
+        raise ModelSyntaxError(reason, *term.at)
+    cuts = [f"t{k}" for k in range(1, given.ordered[item])]
+    if op == "|" and term.rhs not in cuts:
+        known = "the threshold t1" if len(cuts) == 1 else f"the thresholds t1 to {cuts[-1]}"
+        raise ModelSyntaxError(
+            f"'{item}' has {len(cuts) + 1} categories, so {known}; got '{term.rhs}'.", *term.at
+        )
+
+
+def _user_rows(terms: Sequence[Term], roles: Roles, given: Defaults, group: int) -> list[Parameter]:
+    merged: dict[tuple[str, str, str], Term] = {}
+    for everywhere in terms:
+        if everywhere.op == "=~" and not everywhere.rhs:
+            continue
+        term = everywhere.in_group(group - 1, max(len(given.groups), 1))
         key: tuple[str, str, str] = (term.lhs, term.op, term.rhs)
         if term.op == "~~" and (term.rhs, "~~", term.lhs) in merged:
             key = (term.rhs, "~~", term.lhs)
-        merged[key] = _merge(merged[key], term) if key in merged else term
-    markers = set() if std_lv else {(f, "=~", names[0]) for f, names in roles.loads_on.items()}
+        _check_fixed_once(merged.get(key), term)
+        merged[key] = merged[key].merge(term) if key in merged else term
+    markers = {(f, "=~", names[0]) for f, names in roles.loads_on.items() if names}
+    if given.std_lv or "loadings" in given.effect_coding:
+        markers = set()
+    markers = {key for key in markers if key[0] not in roles.explored}
     rows = []
     for key, term in merged.items():
         fixed = term.fixed
         if fixed is None and key in markers and not term.free:
             fixed = 1.0 if term.start is None else term.start  # as in lavaan
         value = fixed if fixed is not None else term.start
-        rows.append(Parameter(*key, int(fixed is None), value, term.label))
+        bounds = (None, None) if fixed is not None else (term.lower, term.upper)
+        if None not in bounds and bounds[0] > bounds[1]:  # type: ignore[operator]
+            raise ModelSyntaxError(f"lower({bounds[0]:g}) is above upper({bounds[1]:g}).", *term.at)
+        rows.append(
+            Parameter(*key, int(fixed is None), value, term.label, True, False, group, *bounds)
+        )
     return rows
 
 
-def _merge(first: Term, second: Term) -> Term:
-    """One parameter written twice, as in ``f =~ a*x1 + start(.5)*x1``."""
-    return replace(
-        first,
-        fixed=first.fixed if second.fixed is None else second.fixed,
-        free=first.free or second.free,
-        label=second.label or first.label,
-        start=first.start if second.start is None else second.start,
+def _check_exploratory(terms: Sequence[Term], roles: Roles, given: Defaults) -> None:
+    """Refuse exploratory blocks whose loadings are not all free, or that groups share."""
+    if not roles.exploratory:
+        return
+    if given.group_equal:
+        raise InputError(
+            "`group_equal` is not supported for models with exploratory blocks, efa(): each group "
+            "is rotated by itself.",
+            "group_equal",
+        )
+    for block in roles.exploratory:
+        items = [set(roles.loads_on[factor]) for factor in block]
+        if any(own != items[0] for own in items) or len(items[0]) <= len(block):
+            raise InputError(
+                f"`model` must measure the factors {', '.join(block)} of an exploratory block by "
+                "the same items, and by more of them than factors.",
+                "model",
+            )
+    for term in terms:
+        written = term.fixed is not None or term.label or term.groups
+        variance = term.op == "~~" and term.lhs == term.rhs
+        pair = term.op == "~~" and any({term.lhs, term.rhs} <= set(b) for b in roles.exploratory)
+        if (term.efa and written) or (pair and (written or variance)):
+            raise ModelSyntaxError(
+                f"'{term.lhs} {term.op} {term.rhs}' belongs to an exploratory block, whose "
+                "parameters are all free until they are rotated. Leave out what holds it.",
+                *term.at,
+            )
+
+
+def _check_fixed_once(before: Term | None, term: Term) -> None:
+    if before is None or before.fixed is None or term.fixed is None or before.fixed == term.fixed:
+        return
+    raise ModelSyntaxError(
+        f"'{term.lhs} {term.op} {term.rhs}' is fixed at {before.fixed:g} (line {before.at[0]}) and "
+        f"at {term.fixed:g}. Leave out one of them.",
+        *term.at,
     )
 
 
 def _added_rows(
-    table: Sequence[Parameter], roles: _Roles, mean_structure: bool, std_lv: bool, orthogonal: bool
+    table: Sequence[Parameter], roles: Roles, given: Defaults, group: int
 ) -> list[Parameter]:
-    known = {(row.lhs, row.op, row.rhs) for row in table}
+    known = {row.key for row in table}
     known |= {(row.rhs, row.op, row.lhs) for row in table if row.op == "~~"}
-    covariates = frozenset(roles.covariates)
+    covariates = frozenset(roles.covariates if given.fixed_x else ())
 
     def row(lhs: str, op: str, rhs: str, fixed: float | None = None) -> Parameter:
         exogenous = lhs in covariates and (op == "~1" or rhs in covariates)
         free = int(fixed is None and not exogenous)
-        return Parameter(lhs, op, rhs, free, fixed, user=False, exogenous=exogenous)
+        return Parameter(lhs, op, rhs, free, fixed, "", False, exogenous, group)
 
     added = [row(name, "~~", name) for name in roles.observed]
     for name in roles.latent:
-        added.append(row(name, "~~", name, 1.0 if std_lv else None))
-    single = roles.single
-    added = [replace(r, free=0, value=0.0) if r.lhs in single else r for r in added]
-    apart = frozenset(roles.latent) if orthogonal else frozenset()
-    for a, b in (*combinations(roles.exogenous_latent, 2), *combinations(roles.pure_outcomes, 2)):
-        added.append(row(a, "~~", b, 0.0 if {a, b} <= apart else None))
+        free = given.frees_variances(group) and name not in roles.explored
+        added.append(row(name, "~~", name, None if free else 1.0))
+    single = roles.single - set(given.ordered)
+    added = [r.change(free=0, value=0.0) if r.lhs in single else r for r in added]
+    added = [_scaled_row(r, given, group) if r.lhs in given.ordered else r for r in added]
+    apart = frozenset(roles.latent) if given.orthogonal else frozenset()
+    upright = given.rotation in ORTHOGONAL
+    within = [pair for block in roles.exploratory for pair in combinations(block, 2)]
+    pairs = (*combinations(roles.exogenous_latent, 2), *combinations(roles.pure_outcomes, 2))
+    for a, b in dict.fromkeys((*within, *pairs)):
+        none = upright if (a, b) in within else {a, b} <= apart
+        added.append(row(a, "~~", b, 0.0 if none else None))
     added += [row(a, "~~", b) for a, b in combinations(roles.plain_predictors, 2)]
-    if mean_structure:
-        added += [row(name, "~1", "") for name in roles.observed]
-        added += [row(name, "~1", "", 0.0) for name in roles.latent]
-    return [r for r in added if (r.lhs, r.op, r.rhs) not in known]
+    if given.mean_structure:
+        zero = dict.fromkeys(given.ordered, 0.0)  # thresholds say where they are
+        if given.growth:
+            zero |= {name: 0.0 for name in roles.observed if name not in covariates}
+        added += [row(name, "~1", "", zero.get(name)) for name in roles.observed]
+        mean = None if given.frees_means(group) else 0.0
+        added += [row(name, "~1", "", mean) for name in roles.latent]
+    for name, categories in given.ordered.items():
+        added += [row(name, "|", f"t{k}") for k in range(1, categories)]
+    added += [_scaled_row(row(name, "~*~", name), given, group) for name in given.ordered]
+    return [r for r in added if r.key not in known]
 
 
-def _number(table: Sequence[Parameter], equalities: Sequence[Term]) -> list[Parameter]:
-    """Give free parameters their numbers; equal ones share one, or the value of a fixed one."""
-    alias = _aliases(table, equalities)
-    keys = [alias.get(row.label, row.label) or _plain_label(row) for row in table]
-    fixed = {alias[term.lhs]: term.fixed for term in equalities if not term.rhs}
+def _scaled_row(row: Parameter, given: Defaults, group: int) -> Parameter:
+    """Return the residual variance or scale of an ordered item: one is 1, the other follows."""
+    if (row.op == "~*~") != (given.parameterization == "delta"):
+        return row.change(free=0, value=None)
+    return row if given.frees_scales(group) else row.change(free=0, value=1.0)
+
+
+def _effect_codes(table: Sequence[Parameter], roles: Roles, given: Defaults) -> list[Relation]:
+    """Let loadings of a factor average 1, and intercepts 0 (Little, Slegers & Card 2006)."""
+    relations = []
+    for group in range(1, max(len(given.groups), 1) + 1):
+        own = {row.key: row for row in table if row.group == group}
+        for factor, names in roles.loads_on.items():
+            for kind, total in (("loadings", len(set(names))), ("intercepts", 0)):
+                keys = [(factor, "=~", n) if kind == "loadings" else (n, "~1", "") for n in names]
+                rows = [own[key] for key in dict.fromkeys(keys) if key in own]
+                if kind in given.effect_coding and rows:
+                    terms = " + ".join(f'"{row.label or row.plain_label}"' for row in rows)
+                    relations.append(Relation(terms, "==", str(total)))
+    return relations
+
+
+def _number(
+    table: Sequence[Parameter], relations: Sequence[Relation]
+) -> tuple[list[Parameter], list[Relation]]:
+    """Give free parameters their numbers; equal ones share one, or the value of a fixed one.
+
+    Returns the table, and the relations that numbers cannot express.
+    """
+    alias, fixed, kept = _resolve(table, relations)
+    keys = [alias.get(row.label, row.label) or row.plain_label for row in table]
     for key, row in zip(keys, table, strict=True):
         if not row.free and row.value is not None:
             fixed.setdefault(key, row.value)
@@ -338,22 +343,20 @@ def _number(table: Sequence[Parameter], equalities: Sequence[Term]) -> list[Para
     numbered = []
     for key, row in zip(keys, table, strict=True):
         if row.free and key in fixed:
-            row = replace(row, free=0, value=fixed[key])
+            row = row.change(free=0, value=fixed[key], lower=None, upper=None)
         if row.free:
-            row = replace(row, free=numbers.setdefault(key, len(numbers) + 1))
+            row = row.change(free=numbers.setdefault(key, len(numbers) + 1))
         numbered.append(row)
-    return numbered
+    return numbered, kept
 
 
-def _plain_label(row: Parameter) -> str:
-    """Label of a parameter without one, by which equal() may call it."""
-    return row.lhs + row.op + row.rhs
-
-
-def _aliases(table: Sequence[Parameter], equalities: Sequence[Term]) -> dict[str, str]:
+def _resolve(
+    table: Sequence[Parameter], relations: Sequence[Relation]
+) -> tuple[dict[str, str], dict[str, float], list[Relation]]:
+    """Read relations: which labels mean the same, which have a value, and all others."""
     labels = {row.label for row in table if row.label}
-    unlabeled = {_plain_label(row) for row in table if not row.label}
-    for label in sorted(labels - unlabeled):
+    plain = {row.plain_label for row in table if not row.label}
+    for label in sorted(labels - plain):
         if "~" in label:
             raise InputError(
                 f"`model` sets a parameter equal to '{label}', which it does not have, or which "
@@ -361,21 +364,76 @@ def _aliases(table: Sequence[Parameter], equalities: Sequence[Term]) -> dict[str
                 "model",
             )
     alias = {label: label for label in labels}
-    for term in equalities:
-        for name in (term.lhs, term.rhs):
-            if name and name not in labels:
-                raise InputError(
-                    f"`model` constrains '{name}', which is the label of no parameter. "
-                    + nearest(name, labels or {"(no labels)"}),
-                    "model",
-                )
-        if term.rhs:
-            old, new = alias[term.rhs], alias[term.lhs]
+    known: dict[str, object] = dict.fromkeys((*labels, *plain))
+    joined, kept = [], []
+    constants: list[tuple[str, float, Relation | None]] = [
+        (row.label, row.value, None)
+        for row in table
+        if row.label and not row.free and row.value is not None
+    ]
+    for relation in relations:
+        left, right = _sides(relation, known)
+        if relation.op == ":=":
+            known[relation.left] = None
+        if relation.op != "==" or left.kind != "label" or left.label not in labels:
+            kept.append(relation)
+        elif right.kind == "label" and right.label in labels:
+            old, new = alias[right.label], alias[left.label]
             alias = {label: new if root == old else root for label, root in alias.items()}
-    return alias
+            joined.append(relation)
+        elif not right.labels():
+            constants.append((left.label, _constant(right, relation), relation))
+        else:
+            kept.append(relation)
+    return alias, _agreed_values(constants, alias, joined), kept
 
 
-def _places(table: Sequence[Parameter], roles: _Roles) -> tuple[tuple[str, ...], tuple[Place, ...]]:
+def _agreed_values(
+    constants: Sequence[tuple[str, float, Relation | None]],
+    alias: dict[str, str],
+    joined: Sequence[Relation],
+) -> dict[str, float]:
+    """Values of labels; two that differ contradict each other if constraints brought them up."""
+    values: dict[str, float] = {}
+    for label, value, relation in constants:
+        root = alias[label]
+        before = values.setdefault(root, value)
+        culprit = relation or (joined[-1] if joined else None)
+        if before != value and culprit is not None:
+            raise ModelSyntaxError(
+                f"'{culprit.text}' contradicts what is written elsewhere: '{label}' would be "
+                f"{before:g} and {value:g}. Leave out one of the two.",
+                *culprit.left_at,
+            )
+    return values
+
+
+def _constant(expression: Expression, relation: Relation) -> float:
+    try:
+        return expression.evaluate({}, 0).value
+    except (ArithmeticError, ValueError) as error:
+        raise ModelSyntaxError(
+            f"'{relation.right}' is not defined ({error}).", *relation.right_at
+        ) from None
+
+
+def _sides(relation: Relation, known: dict[str, object]) -> tuple[Expression, Expression]:
+    """Parse both sides of a relation and check their labels."""
+    right = parse_expression(relation.right, relation.right_at)
+    check_labels(right, known)
+    if relation.op != ":=":
+        left = parse_expression(relation.left, relation.left_at)
+        check_labels(left, known)
+        return left, right
+    if relation.left in known:
+        raise ModelSyntaxError(
+            f"'{relation.left}' already is a label. Give the new parameter another name.",
+            *relation.left_at,
+        )
+    return Expression("label", label=relation.left, at=relation.left_at), right
+
+
+def _places(table: Sequence[Parameter], roles: Roles) -> tuple[tuple[str, ...], tuple[Place, ...]]:
     """Choose η, then find the matrix entry of every parameter."""
     inner = set(roles.latent) | roles.outcomes | roles.predictors
     inner |= {n for n in roles.observed if n not in roles.indicators}
@@ -386,21 +444,7 @@ def _places(table: Sequence[Parameter], roles: _Roles) -> tuple[tuple[str, ...],
     return eta, tuple(place_of(row, eta, roles.observed) for row in table)
 
 
-def place_of(row: Parameter, eta: Sequence[str], observed: Sequence[str]) -> Place:
-    """Find the matrix entry of a parameter; both ends of a covariance must be η, or neither."""
-    inside = row.lhs in eta
-    if row.op == "~1":
-        return ("alpha", eta.index(row.lhs), 0) if inside else ("nu", observed.index(row.lhs), 0)
-    if row.op == "~~":
-        where = eta if inside else observed
-        return ("psi" if inside else "theta"), where.index(row.lhs), where.index(row.rhs)
-    cause, effect = (row.lhs, row.rhs) if row.op == "=~" else (row.rhs, row.lhs)
-    if effect in eta:
-        return "beta", eta.index(effect), eta.index(cause)
-    return "lambda", observed.index(effect), eta.index(cause)
-
-
-def check_model(model: Model, source: Source) -> None:
+def check_model(model: Model, source: Source, means: bool = False) -> None:
     """Refuse models that cannot be fitted to a matrix of covariances or correlations.
 
     Correlations have lost the scales of the items, so that only models hold for them whose fit is
@@ -412,10 +456,17 @@ def check_model(model: Model, source: Source) -> None:
     Cudeck, R. (1989). Analysis of correlation matrices using covariance structure models.
     Psychological Bulletin 105, 317-327.
     """
-    if model.mean_structure:
+    if model.mean_structure and not means:
         raise InputError(
-            "`model` has intercepts, and a matrix says nothing of means. Give the data, or leave "
-            "them out.",
+            "`model` has intercepts, and a matrix says nothing of means. Give them as `means`, or "
+            "leave the intercepts out.",
+            "model",
+        )
+    tied = next((r.text for r in model.relations if r.op != ":="), None)
+    if tied is not None and source == "correlations":
+        raise InputError(
+            f"`model` has the constraint '{tied}', which may depend on the scales of the items, "
+            "and correlations have none. Give the data, or the covariance matrix with `n_obs`.",
             "model",
         )
     bound = _scale_bound(model) if source == "correlations" else None

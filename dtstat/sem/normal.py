@@ -10,14 +10,21 @@ one (H1), in which all are free, and the independence model (baseline), without 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray
+from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.sem import gaps
-from dtstat.sem.matrices import Layout, covariance_gradient, covariance_information, inverse
-from dtstat.sem.model import Model, Parameter, Place
+from dtstat.sem.matrices import (
+    Implied,
+    Layout,
+    covariance_gradient,
+    covariance_information,
+    inverse,
+)
+from dtstat.sem.parameters import Model, Parameter, Place
 from dtstat.sem.rows import Sample, independence_moments
 
 _LOG_2PI = float(np.log(2 * np.pi))
@@ -34,7 +41,7 @@ def log_likelihood(sample: Sample, Sigma: FloatArray, mu: FloatArray) -> float:
 def objective(sample: Sample, layout: Layout, theta: FloatArray) -> tuple[float, FloatArray]:
     """Minus the log-likelihood per row (no constant), and its gradient in the free parameters."""
     implied = layout.implied(theta)
-    value, G, g = likelihood(sample, implied.Sigma, implied.mu)
+    value, G, g = likelihood(sample, implied.Sigma, implied.mu, implied)
     slots = 0.5 * covariance_gradient(implied, G)
     if sample.means:
         slots = slots - implied.dmu.T @ g
@@ -42,12 +49,15 @@ def objective(sample: Sample, layout: Layout, theta: FloatArray) -> tuple[float,
 
 
 def likelihood(
-    sample: Sample, Sigma: FloatArray, mu: FloatArray
+    sample: Sample, Sigma: FloatArray, mu: FloatArray, implied: Implied | None = None
 ) -> tuple[float, FloatArray, FloatArray]:
-    """−log L per row (no constant), G = ∂(−2 log L / n)/∂Σ (symmetric) and g = ∂(log L / n)/∂μ."""
+    """−log L per row (no constant), G = ∂(−2 log L / n)/∂Σ (symmetric) and g = ∂(log L / n)/∂μ.
+
+    ``implied`` are the moments of a model, which keep the inverse of Σ.
+    """
     if not sample.complete:
         return gaps.likelihood(sample.batches, Sigma, mu)
-    W, logdet = inverse(Sigma)
+    W, logdet = inverse(Sigma) if implied is None else implied.inverse
     WA = W @ sample.patterns[0].S
     d = sample.patterns[0].mean - mu if sample.means else np.zeros(len(mu))
     e = W @ d
@@ -83,10 +93,12 @@ def observed_information(sample: Sample, layout: Layout, theta: FloatArray) -> F
         return layout.collect(slots - there.dmu.T @ g if sample.means else slots)
 
     q = len(theta)
-    H = np.empty((q, q))
+    H = np.zeros((q, q))
     # what one row tells of a parameter sets its scale, whatever the units of the items
-    scale = 1.0 / np.sqrt(np.diag(expected_information(sample, layout, theta)))
-    for k in range(q):
+    known = np.diag(expected_information(sample, layout, theta))
+    own = np.flatnonzero(known > 0)  # the others are parameters of other groups
+    scale = 1.0 / np.sqrt(np.where(known > 0, known, 1.0))
+    for k in own:
         step = np.zeros(q)
         step[k] = 1e-4 * scale[k]
         fine = [gradient(theta + s * step) for s in (-1.0, 1.0, -0.5, 0.5)]
@@ -100,17 +112,27 @@ def case_scores(X: FloatArray, layout: Layout, theta: FloatArray, means: bool) -
     """(n, q) gradient of each row's log-likelihood; NaN is missing."""
     implied = layout.implied(theta)
     observed = ~np.isnan(X)
+    if observed.all():
+        return layout.collect(_scores(X, implied, np.arange(X.shape[1]), means))
     scores = np.empty((len(X), implied.U.shape[1]))
     marks, group = np.unique(observed, axis=0, return_inverse=True)
     for k, mark in enumerate(marks):
         rows, o = group.reshape(-1) == k, np.flatnonzero(mark)
-        W, _ = inverse(implied.Sigma[np.ix_(o, o)])
-        D = (X[rows][:, o] - implied.mu[o]) @ W
-        U, V = implied.U[o], implied.V[o]
-        scores[rows] = (D @ U) * (D @ V) - np.einsum("ia,ia->a", U, W @ V)
-        if means:
-            scores[rows] += D @ implied.dmu[o]
+        scores[rows] = _scores(X[rows][:, o], implied, o, means)
     return layout.collect(scores)
+
+
+def _scores(X: FloatArray, implied: Implied, o: IntArray, means: bool) -> FloatArray:
+    """Scores over the slots of rows that answer the items ``o``."""
+    W, _ = inverse(implied.Sigma[np.ix_(o, o)])
+    D = (X - implied.mu[o]) @ W
+    U, V = implied.U[o], implied.V[o]
+    scores: FloatArray = D @ U
+    scores *= D @ V
+    scores -= np.einsum("ia,ia->a", U, W @ V)
+    if means:
+        scores += D @ implied.dmu[o]
+    return scores
 
 
 def squared_length(sample: Sample, Sigma: FloatArray, D: FloatArray, d: FloatArray) -> float:
@@ -159,10 +181,13 @@ def saturated_layout(
 
 
 def independence_layout(
-    names: tuple[str, ...], means: bool, covariates: Covariates | None = None
+    names: tuple[str, ...],
+    means: bool,
+    covariates: Covariates | None = None,
+    free: Sequence[int] = (),
 ) -> Layout:
-    """Only variances and, if asked for, means are free."""
-    x = covariates.items if covariates else ()
+    """Only variances and, if asked for, means are free, and covariances of ``free`` items."""
+    x = {*(covariates.items if covariates else ()), *free}
     pairs = [(i, j) for i in range(len(names)) for j in range(i + 1)]
     entries = [(i, j) for i, j in pairs if i == j or (i in x and j in x)]
     return _layout(names, entries, means, covariates)

@@ -2,26 +2,30 @@
 
 MLR: sandwich standard errors and the scaled test of Yuan & Bentler (2000), as Mplus computes it.
 
-Robust CFI, TLI and RMSEA: a likelihood with gaps, or least squares on polychoric correlations,
-measures misfit on a scale of its own. The corrected tests measure it on that of complete normal
-data, by the discrepancy
+Robust CFI, TLI and RMSEA: a likelihood with gaps measures misfit on a scale of its own. The
+corrected tests measure it on that of complete normal data, by the discrepancy
 
     X² = n (log|Σ| − log|S| + tr(Σ⁻¹S) − p + (m − μ)ᵀ Σ⁻¹ (m − μ))
 
 between the saturated moments (S, m) and what the model implies at its own estimates. If the model
 is right X² has the mean tr(W_c P Γ Pᵀ), P = I − Δ E⁻¹ Δᵀ W, E = Δᵀ W Δ: W_c are the weights of the
 discrepancy, W those the model was fitted with, Γ the covariance of the saturated moments and Δ the
-derivatives of the implied ones (Zhang & Savalei 2023 for gaps, Savalei 2021 for ordered items).
+derivatives of the implied ones (Zhang & Savalei 2023). :mod:`dtstat.sem.categories` does the same
+for ordered items.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from dtstat.core.arrays import FloatArray
 from dtstat.core.fit_indices import Test
+from dtstat.sem.designs import Rows
+from dtstat.sem.discrepancy import Info
 from dtstat.sem.gaps import saturated_hessian
-from dtstat.sem.matrices import Layout, inverse
+from dtstat.sem.matrices import Implied, Layout, inverse
 from dtstat.sem.normal import (
     Covariates,
     case_scores,
@@ -31,44 +35,46 @@ from dtstat.sem.normal import (
     parameters_of,
     saturated_layout,
 )
-from dtstat.sem.rows import Sample, complete_sample, independence_moments
+from dtstat.sem.rows import Sample, independence_moments
+from dtstat.sem.second_moments import moment_derivatives, normal_weights
 
 # The saturated information has p (p + 3) / 2 rows; with more items inverting it takes longer than
 # the fit.
 MOST_ITEMS = 60
 
 
-def sandwich(information: FloatArray, scores: FloatArray) -> FloatArray:
-    """A⁻¹ B A⁻¹ / n with A the observed information per row, B the mean square of the scores."""
-    n = len(scores)
-    bread = np.linalg.inv(information)
-    covariance: FloatArray = bread @ (scores.T @ scores / n) @ bread / n
-    return covariance
-
-
-def score_trace(X: FloatArray, sample: Sample, layout: Layout, theta: FloatArray) -> float:
+def score_trace(
+    rows: Rows, sample: Sample, layout: Layout, theta: FloatArray, information: Info = "observed"
+) -> float:
     """tr(B A⁻¹) of a model: the expected −2 log-likelihood its parameters take up.
 
     Equals the number of parameters if the rows are normal and the model is right.
     """
-    return _trace(observed_information(sample, layout, theta), X, sample, layout, theta)
+    find = expected_information if information == "expected" else observed_information
+    return _trace(find(sample, layout, theta), rows, sample, layout, theta)
 
 
-def saturated_score_trace(X: FloatArray, sample: Sample, S: FloatArray, m: FloatArray) -> float:
+def saturated_score_trace(rows: Rows, sample: Sample, S: FloatArray, m: FloatArray) -> float:
     """tr(B₁ A₁⁻¹) of the saturated model for complete rows, in closed form.
 
-    With the squared distances d_i = (x_i − m)ᵀ S⁻¹ (x_i − m) it is p + ½ (mean d_i² − p).
+    With y = L⁻¹(x − m), S = L Lᵀ, it is the mean of |Σ w y|² + ½ |Σ w (y yᵀ − I)|² over clusters;
+    for rows that are independent these are w² d and ½ w² (d² − 2 d + p), d = |y|².
     """
-    W, _ = inverse(S)
-    D = X - m
-    d = np.einsum("ij,ij->i", D @ W, D)
     p = len(S)
-    means = float(p) if sample.means else 0.0
-    return means + 0.5 * (float(np.mean(d**2)) - p)
+    Y = np.linalg.solve(np.linalg.cholesky(S), (rows.X - m).T).T
+    if rows.clusters is None:
+        d = np.einsum("ij,ij->i", Y, Y)
+        own = 0.5 * (d**2 - 2 * d + p) + (d if sample.means else 0.0)
+        return float(np.sum(own if rows.weights is None else rows.weights**2 * own) / rows.total)
+    i, j = np.tril_indices(p)
+    scores = Y[:, i] * Y[:, j] - (i == j)
+    scores[:, i == j] /= np.sqrt(2)
+    scores = np.hstack([scores, Y]) if sample.means else scores
+    return float(np.trace(rows.squares(scores)))
 
 
 def conditional_score_trace(
-    X: FloatArray, sample: Sample, names: tuple[str, ...], covariates: Covariates
+    rows: Rows, sample: Sample, names: tuple[str, ...], covariates: Covariates
 ) -> float:
     """tr(B₁ A₁⁻¹) of the saturated model, given the observed predictors (if any).
 
@@ -81,112 +87,109 @@ def conditional_score_trace(
     else:
         free = layout.free > 0
         A = saturated_hessian(sample.batches, covariates.Sigma, covariates.mu)[np.ix_(free, free)]
-    return _trace(A, X, sample, layout, theta)
+    return _trace(A, rows, sample, layout, theta)
 
 
-def _trace(
-    A: FloatArray, X: FloatArray, sample: Sample, layout: Layout, theta: FloatArray
-) -> float:
-    scores = case_scores(X, layout, theta, sample.means)
-    return float(np.trace(np.linalg.solve(A, scores.T @ scores / len(X))))
+def _trace(A: FloatArray, rows: Rows, sample: Sample, layout: Layout, theta: FloatArray) -> float:
+    B = rows.squares(case_scores(rows.X, layout, theta, sample.means))
+    return float(np.trace(np.linalg.solve(A, B)))
 
 
 def corrected_for_gaps(
-    sample: Sample,
-    layout: Layout,
+    samples: Sequence[Sample],
+    layouts: Sequence[Layout],
     theta: FloatArray,
-    S: FloatArray,
-    mean: FloatArray,
+    space: FloatArray,
+    moments: Sequence[tuple[FloatArray, FloatArray]],
     df: int,
-    X: FloatArray | None,
+    rows: Sequence[Rows] | None,
+    given: Sequence[int] = (),
+    free: Sequence[int] = (),
 ) -> tuple[Test, Test]:
     """Test a model, and independent items, as if no answers were missing.
 
-    ``theta`` and ``df`` belong to the model, ``S`` and ``mean`` to the saturated one; ``X`` are the
-    rows themselves if Γ is to hold for answers that are not normal, else None.
+    ``theta`` and ``df`` belong to the model, which moves along the columns of ``space``. What
+    follows is per group: ``moments`` (covariances and means) belong to the saturated model, and
+    ``rows`` are the rows themselves if Γ is to hold for answers that are not normal, else None.
+    The moments of the predictors ``given`` are known; ``free`` ones may covary in the baseline.
     """
-    names = layout.model.observed
-    saturated = saturated_layout(names, True)
-    at = parameters_of(saturated, S, mean)
-    Wc = expected_information(complete_sample(S, mean, sample.n_obs), saturated, at)
-    W = saturated_hessian(sample.batches, S, mean)
-    J = W
-    if X is not None:
-        scores = case_scores(X, saturated, at, True)
-        J = scores.T @ scores / len(scores)
-    half: FloatArray = np.asarray(np.linalg.solve(W, Wc), dtype=np.float64)
-    whole = float(np.trace(half) if X is None else np.sum(np.linalg.solve(W, J) * half.T))
+    groups = [
+        _Gaps(sample, S, mean, None if rows is None else rows[k], given)
+        for k, (sample, (S, mean)) in enumerate(zip(samples, moments, strict=True))
+    ]
+    n = sum(sample.n_obs for sample in samples)
+    parts = [
+        (group, layout.implied(theta), group.derivatives(layout, theta) @ space, sample.n_obs / n)
+        for group, layout, sample in zip(groups, layouts, samples, strict=True)
+    ]
+    chisq = sum(group.chisq(implied) for group, implied, _, _ in parts)
+    whole = sum(group.whole for group in groups)
+    test = _scaled(chisq, df, whole - _taken_up([(g, D, share) for g, _, D, share in parts]))
+    names = layouts[0].model.observed
+    chisq = taken = 0.0
+    x = list(free)
+    for group in groups:
+        known = Covariates(tuple(given), group.S, group.mean)
+        layout = independence_layout(names, True, known, x)
+        Sigma, mu = independence_moments(group.sample)
+        Sigma[np.ix_(x, x)], mu[x] = group.S[np.ix_(x, x)], group.mean[x]
+        at = parameters_of(layout, Sigma, mu)
+        chisq += group.chisq(layout.implied(at))
+        taken += _taken_up([(group, group.derivatives(layout, at), 1.0)])
+    pairs = len(groups) * (len(names) * (len(names) - 1) // 2 - len(x) * (len(x) - 1) // 2)
+    return test, _scaled(chisq, pairs, whole - taken)
 
-    def corrected(model: Layout, values: FloatArray, freedom: int) -> Test:
-        implied = model.implied(values)
-        chisq = sample.n_obs * discrepancy(S, mean, implied.Sigma, implied.mu)
-        taken = _taken_up(_moment_derivatives(model, values), W, Wc, J, half)
-        return _scaled(chisq, freedom, whole - taken)
 
-    independent = independence_layout(names, True)
-    variances = parameters_of(independent, *independence_moments(sample))
-    pairs = len(names) * (len(names) - 1) // 2
-    return corrected(layout, theta, df), corrected(independent, variances, pairs)
+class _Gaps:
+    """One group: W, W_c, J with Γ = W⁻¹ J W⁻¹, half = W⁻¹ W_c, and whole = tr(W_c Γ).
+
+    All are conditional on the predictors that are ``given``.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        S: FloatArray,
+        mean: FloatArray,
+        rows: Rows | None,
+        given: Sequence[int] = (),
+    ) -> None:
+        self.sample, self.S, self.mean = sample, S, mean
+        i, j = np.tril_indices(len(S))
+        known = np.isin(i, given) & np.isin(j, given)
+        self._open = ~np.append(known, np.isin(np.arange(len(S)), given))
+        inner = np.ix_(self._open, self._open)
+        self.Wc = normal_weights(S, True)[inner]
+        self.W = self.J = saturated_hessian(sample.batches, S, mean)[inner]
+        if rows is not None:
+            saturated = saturated_layout(tuple(f"x{k}" for k in range(len(S))), True)
+            at = parameters_of(saturated, S, mean)
+            self.J = rows.squares(case_scores(rows.X, saturated, at, True)[:, self._open])
+        self.half: FloatArray = np.asarray(np.linalg.solve(self.W, self.Wc), dtype=np.float64)
+        self.whole = float(
+            np.trace(self.half)
+            if rows is None
+            else np.sum(np.linalg.solve(self.W, self.J) * self.half.T)
+        )
+
+    def derivatives(self, layout: Layout, theta: FloatArray) -> FloatArray:
+        """Differentiate the moments that are not given."""
+        return moment_derivatives(layout, theta, True)[self._open]
+
+    def chisq(self, implied: Implied) -> float:
+        """Discrepancy of complete data, times n."""
+        return self.sample.n_obs * discrepancy(self.S, self.mean, implied.Sigma, implied.mu)
 
 
-def _taken_up(
-    D: FloatArray, W: FloatArray, Wc: FloatArray, J: FloatArray, half: FloatArray
-) -> float:
-    """tr(W_c Γ) − tr(W_c P Γ Pᵀ) with Γ = W⁻¹ J W⁻¹ and half = W⁻¹ W_c."""
-    E = D.T @ W @ D
-    C = np.linalg.solve(E, D.T @ Wc @ D)
-    twice = np.trace(np.linalg.solve(E, D.T @ J @ (half @ D)))
-    once = np.trace(C @ np.linalg.solve(E, D.T @ J @ D))
+def _taken_up(parts: Sequence[tuple[_Gaps, FloatArray, float]]) -> float:
+    """tr(W_c Γ) − tr(W_c P Γ Pᵀ) over groups with derivatives D and shares of the rows."""
+    E = sum(share * D.T @ g.W @ D for g, D, share in parts)
+    EC = np.linalg.solve(E, sum(share * D.T @ g.Wc @ D for g, D, share in parts))
+    mixed = sum(share * D.T @ g.J @ (g.half @ D) for g, D, share in parts)
+    own = sum(share * D.T @ g.J @ D for g, D, share in parts)
+    twice = np.trace(np.linalg.solve(E, mixed))
+    once = np.trace(EC @ np.linalg.solve(E, own))
     return float(2 * twice - once)
-
-
-def _moment_derivatives(layout: Layout, theta: FloatArray) -> FloatArray:
-    """(p (p + 3) / 2, q) derivatives of all variances and covariances, then all means."""
-    implied = layout.implied(theta)
-    i, j = np.tril_indices(len(implied.mu))
-    U, V = implied.U, implied.V
-    return layout.collect(np.vstack([U[i] * V[j] + V[i] * U[j], implied.dmu]))
-
-
-def corrected_for_categories(
-    R: FloatArray,
-    Sigma: FloatArray,
-    D: FloatArray,
-    weights: FloatArray,
-    gamma: FloatArray,
-    n: int,
-    df: int,
-) -> tuple[Test, Test] | None:
-    """Test a model, and independent items, as if the variables behind the items were known.
-
-    Parameters
-    ----------
-    R, Sigma
-        Polychoric correlations, and those the model implies.
-    D, weights, gamma
-        Derivatives of the implied correlations, weights of least squares, and covariance of √n
-        times the correlations; column by column below the diagonal.
-    n, df
-        Rows, and degrees of freedom of the model.
-
-    Returns
-    -------
-    tuple or None
-        None if one of the matrices is not positive definite: the discrepancy does not exist.
-    """
-    if min(np.linalg.eigvalsh(R)[0], np.linalg.eigvalsh(Sigma)[0]) < 1e-8:
-        return None
-    zero = np.zeros(len(R))
-    j, i = np.triu_indices(len(R), 1)
-    W, _ = inverse(Sigma)
-    Wc = W[np.ix_(i, i)] * W[np.ix_(j, j)] + W[np.ix_(i, j)] * W[np.ix_(j, i)]
-    WD = weights[:, None] * D
-    P = np.eye(len(i)) - D @ np.linalg.solve(D.T @ WD, WD.T)
-    own = float(np.sum((Wc @ P) * (P @ gamma)))
-    return (
-        _scaled(n * discrepancy(R, zero, Sigma, zero), df, own),
-        _scaled(n * discrepancy(R, zero, np.eye(len(R)), zero), len(i), float(np.trace(gamma))),
-    )
 
 
 def discrepancy(S: FloatArray, mean: FloatArray, Sigma: FloatArray, mu: FloatArray) -> float:

@@ -14,20 +14,21 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import EstimationError, InputError
 from dtstat.core.saved import register
+from dtstat.data.checks import find_combinations
 from dtstat.data.items import ItemData
-from dtstat.data.screening import find_combinations
 
 _PERFECT = 1e-10  # distance of a correlation from 1, or of an eigenvalue from 0, that is rounding
 _LARGEST = 1e60  # fourth moments of answers up to this size are numbers
+_ALONE = 0.99  # share of an item's variance above which one answer is warned of
 _MOST_NAMES = 6  # listed in a message
 _NO_MAXIMUM = "so the covariance matrix is singular and the likelihood has no maximum."
 
 
-def usable_rows(items: ItemData, gaps: bool) -> FloatArray:
-    """Rows without gaps, or with ``gaps`` those with any answer.
+def usable_rows(items: ItemData, gaps: bool) -> tuple[FloatArray, BoolArray]:
+    """Rows without gaps, or with ``gaps`` those with any answer, and which they are.
 
     Raises
     ------
@@ -37,12 +38,13 @@ def usable_rows(items: ItemData, gaps: bool) -> FloatArray:
         If there are no more rows than items, or the covariance matrix is singular.
     """
     answered = ~np.isnan(items.values)
-    X = items.values[answered.any(axis=1) if gaps else answered.all(axis=1)]
+    kept = np.asarray(answered.any(axis=1) if gaps else answered.all(axis=1))
+    X = items.values if kept.all() else items.values[kept]
     _check_size(X, items.names)
     _check_count(X, items.n_rows, gaps)
     _check_variance(X, items)
     _check_correlations(X, items.names)
-    return X
+    return X, kept
 
 
 def _check_size(X: FloatArray, names: Sequence[str]) -> None:
@@ -83,6 +85,17 @@ def _check_variance(X: FloatArray, items: ItemData) -> None:
             f"item '{items.names[constant[0]]}' has the same answer everywhere{why}. {advice}",
             "data",
         )
+
+
+def lone_answers(X: FloatArray, names: Sequence[str]) -> list[str]:
+    """Name items whose variance one answer makes up: what they tell is that answer."""
+    squares = (X - np.nanmean(X, axis=0)) ** 2
+    share = np.nanmax(squares, axis=0) / np.nansum(squares, axis=0)
+    return [
+        f"one answer, {X[np.nanargmax(squares[:, k]), k]:g}, makes up {share[k]:.1%} of the "
+        f"variance of item '{names[int(k)]}'. Check whether it is right."
+        for k in np.flatnonzero(share > _ALONE)
+    ]
 
 
 def _check_correlations(X: FloatArray, names: Sequence[str]) -> None:
@@ -128,13 +141,13 @@ class Pattern:
     items
         (k,) indices of the observed items.
     n
-        Number of rows.
+        Number of rows, or the sum of their weights.
     mean, S
         (k,) mean and (k, k) covariance (divisor n) of those rows.
     """
 
     items: IntArray
-    n: int
+    n: float
     mean: FloatArray
     S: FloatArray
 
@@ -145,7 +158,7 @@ class Sample:
     """Sufficient statistics of the rows, one pattern if they are complete."""
 
     patterns: tuple[Pattern, ...]
-    n_obs: int
+    n_obs: float
     n_items: int
     means: bool
 
@@ -153,6 +166,18 @@ class Sample:
     def complete(self) -> bool:
         """Whether there is one pattern with all items."""
         return len(self.patterns) == 1 and len(self.patterns[0].items) == self.n_items
+
+    def select(self, items: Sequence[int]) -> Sample:
+        """Sufficient statistics of some items; rows without any of them count, too."""
+        new = {item: k for k, item in enumerate(items)}
+        patterns = []
+        for pattern in self.patterns:
+            at = [k for k, item in enumerate(pattern.items.tolist()) if item in new]
+            named = np.array([new[int(pattern.items[k])] for k in at], dtype=np.int64)
+            if at:
+                S = pattern.S[np.ix_(at, at)]
+                patterns.append(Pattern(named, pattern.n, pattern.mean[at], S))
+        return Sample(tuple(patterns), self.n_obs, len(new), self.means)
 
     @cached_property
     def batches(self) -> tuple[Batch, ...]:
@@ -164,26 +189,32 @@ class Sample:
         return tuple(_batch(group, self.n_obs, self.n_items) for group in groups)
 
 
-def complete_sample(S: FloatArray, mean: FloatArray | None, n: int) -> Sample:
+def complete_sample(S: FloatArray, mean: FloatArray | None, n: float) -> Sample:
     """Sample given by its covariance matrix (divisor n) and, if means count, its means."""
     p = len(S)
     m = np.zeros(p) if mean is None else mean
     return Sample((Pattern(np.arange(p), n, m, S),), n, p, mean is not None)
 
 
-def sample_from_rows(X: FloatArray) -> Sample:
-    """Sample of rows with gaps (NaN); rows without any value are left out."""
+def sample_from_rows(X: FloatArray, weights: FloatArray | None = None) -> Sample:
+    """Sample of (weighted) rows with gaps (NaN); rows without any value are left out."""
     observed = ~np.isnan(X)
     keep = observed.any(axis=1)
     X, observed = X[keep], observed[keep]
+    w = np.ones(len(X)) if weights is None else weights[keep]
     marks, group = np.unique(observed, axis=0, return_inverse=True)
     patterns = []
     for k, mark in enumerate(marks):
-        rows = X[group.reshape(-1) == k][:, mark]
-        centered = rows - rows.mean(axis=0)
-        S = centered.T @ centered / len(rows)
-        patterns.append(Pattern(np.flatnonzero(mark), len(rows), rows.mean(axis=0), S))
-    return Sample(tuple(patterns), len(X), X.shape[1], True)
+        own = group.reshape(-1) == k
+        rows, share = X[own][:, mark], w[own]
+        n = float(share.sum())
+        if n == 0:
+            continue
+        mean = share @ rows / n
+        centered = rows - mean
+        S = (share[:, None] * centered).T @ centered / n
+        patterns.append(Pattern(np.flatnonzero(mark), n, mean, S))
+    return Sample(tuple(patterns), float(w.sum()), X.shape[1], True)
 
 
 def pairwise_moments(sample: Sample) -> tuple[FloatArray, FloatArray]:
@@ -248,7 +279,7 @@ class Batch:
         return Batch(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
-def _batch(patterns: list[Pattern], n_obs: int, p: int) -> Batch:
+def _batch(patterns: list[Pattern], n_obs: float, p: int) -> Batch:
     seen, mean = np.zeros((2, len(patterns), p))
     halves = [_root(pattern) * np.sqrt(pattern.n / n_obs) for pattern in patterns]
     roots = np.zeros((len(patterns), max(len(half) for half in halves), p))
@@ -264,13 +295,12 @@ def _batch(patterns: list[Pattern], n_obs: int, p: int) -> Batch:
 
 def _root(pattern: Pattern) -> FloatArray:
     """(r, items) R with RᵀR = S, of no more rows than the rank of S."""
-    if pattern.n == 1:
+    if not np.diag(pattern.S).any():
         return np.zeros((0, len(pattern.items)))
     scale = np.sqrt(np.where(np.diag(pattern.S) > 0, np.diag(pattern.S), 1.0))
     values, vectors = np.linalg.eigh(pattern.S / np.outer(scale, scale))
-    largest = slice(max(len(values) - pattern.n + 1, 0), None)
-    kept = np.sqrt(np.maximum(values[largest], 0.0))
-    root: FloatArray = (vectors[:, largest] * kept).T * scale
+    largest = values > 1e-14 * values[-1]
+    root: FloatArray = (vectors[:, largest] * np.sqrt(values[largest])).T * scale
     return root
 
 

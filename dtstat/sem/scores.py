@@ -24,6 +24,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import EstimationError, InputError
+from dtstat.core.reliability import congeneric_omega, cronbach_alpha
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.matrices import NotPositiveDefiniteError, inverse
 
@@ -44,7 +45,7 @@ def factor_scores(estimate: SEMEstimate, X: FloatArray, method: str = "regressio
     Parameters
     ----------
     estimate
-        The fitted model; items must be numeric (not by ``dwls``).
+        The fitted model; items must be numeric.
     X
         (n, p) rows, columns in the order of ``estimate.model.observed``; NaN is missing.
     method
@@ -58,7 +59,7 @@ def factor_scores(estimate: SEMEstimate, X: FloatArray, method: str = "regressio
     Raises
     ------
     InputError
-        If X does not fit the model or the method is unknown.
+        If the method is unknown, or items are ordinal.
     EstimationError
         If Bartlett scores do not exist: an item without residual variance, a factor without items.
 
@@ -67,8 +68,7 @@ def factor_scores(estimate: SEMEstimate, X: FloatArray, method: str = "regressio
     Cost: one p × p inverse for each pattern of gaps, then O(n p d).
     """
     checks.choice("method", method, METHODS)
-    _refuse_ordinal(estimate)
-    X = _checked_rows(estimate, X)
+    _refuse_ordinal(estimate)  # dtstat.sem.response_scores has their scores
     form = measurement(estimate)
     weights = _Weights(estimate, form, method)
     mu = estimate.mu if estimate.model.mean_structure else estimate.mean
@@ -93,7 +93,7 @@ def score_reliability(estimate: SEMEstimate, method: str = "regression") -> Floa
     Parameters
     ----------
     estimate
-        The fitted model; items must be numeric (not by ``dwls``).
+        The fitted model; items must be numeric.
     method
         "regression" or "Bartlett".
 
@@ -144,8 +144,8 @@ def reliability(estimate: SEMEstimate) -> pd.DataFrame:
     Parameters
     ----------
     estimate
-        The fitted model. By ``dwls``, S and Σ are those of the latent responses, which gives
-        "ordinal" alpha and omega: of sums of the latent responses, not of the answers.
+        The fitted model. For ordered items S and Σ are those of the variables behind them, which
+        gives "ordinal" alpha and omega: of sums of these variables, not of the answers.
 
     Returns
     -------
@@ -164,6 +164,7 @@ def reliability(estimate: SEMEstimate) -> pd.DataFrame:
     variables and measurement error. Journal of Marketing Research 18, 39-50.
     """
     form = measurement(estimate)
+    total = np.diag(estimate.layout.implied(estimate.theta).Sigma)
     rows = []
     for k, factor in enumerate(estimate.model.latent):
         o = _items(estimate, factor)
@@ -172,9 +173,9 @@ def reliability(estimate: SEMEstimate) -> pd.DataFrame:
         block, signs = np.ix_(o, o), np.outer(sign, sign)
         alpha, omega, ave = cronbach_alpha(estimate.S[block] * signs), np.nan, np.nan
         if len(o):
-            true = float((loadings * sign).sum()) ** 2 * variance
-            omega = true / (true + float((form.Theta[block] * signs).sum()))
-            ave = float(np.mean(loadings**2 * variance / np.diag(estimate.Sigma)[o]))
+            residual = float((form.Theta[block] * signs).sum())
+            omega = congeneric_omega(loadings * sign, residual, variance)
+            ave = float(np.mean(loadings**2 * variance / total[o]))
         rows.append((alpha, omega, ave, len(o)))
     index = pd.Index(estimate.model.latent, name="factor")
     table = pd.DataFrame(rows, index=index, columns=list(COLUMNS))
@@ -306,38 +307,13 @@ def _check_determined(estimate: SEMEstimate, W: FloatArray) -> None:
 
 
 def _refuse_ordinal(estimate: SEMEstimate) -> None:
-    if estimate.estimator == "dwls":
+    if not estimate.procedure.likelihood:
         raise InputError(
             "`estimate` must come from an estimator for numeric items (ml, mlr, fiml); got "
-            "'dwls'. Scores linear in the items do not exist for latent responses behind "
-            "ordinal ones. Fit the model with estimator='ml' to score rows.",
+            f"'{estimate.procedure.estimator}'. Scores linear in the items do not exist for the "
+            "variables behind ordered ones.",
             "estimate",
         )
-
-
-def _checked_rows(estimate: SEMEstimate, X: FloatArray) -> FloatArray:
-    X = np.asarray(X, dtype=float)
-    names = estimate.model.observed
-    if X.ndim != 2 or X.shape[1] != len(names):
-        raise InputError(
-            f"`X` must have one column for each of the {len(names)} observed variables of the "
-            f"model; got shape {X.shape}. Give the columns in this order: {', '.join(names)}.",
-            "X",
-        )
-    if np.isinf(X).any():
-        name = names[int(np.flatnonzero(np.isinf(X).any(axis=0))[0])]
-        raise InputError(
-            f"`X` must be finite or NaN (missing); got an infinite value of '{name}'. "
-            "Replace it by NaN.",
-            "X",
-        )
-    return X
-
-
-def cronbach_alpha(S: FloatArray) -> float:
-    """k/(k−1) (1 − tr S / 1ᵀS1) of items with (k, k) covariances S; NaN for fewer than two."""
-    k = len(S)
-    return float(k / (k - 1) * (1 - np.trace(S) / S.sum())) if k > 1 else float("nan")
 
 
 def _items(estimate: SEMEstimate, factor: str) -> IntArray:

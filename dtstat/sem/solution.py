@@ -7,19 +7,21 @@ Standard errors of the standardized solution are by the delta method.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dtstat.core.arrays import FloatArray
+from dtstat.sem.constraints import Constraints, evaluate_definitions
 from dtstat.sem.estimate import SEMEstimate
+from dtstat.sem.least_squares import least_squares_slope
 from dtstat.sem.matrices import Layout
-from dtstat.sem.model import Model, Parameter, place_of
 from dtstat.sem.normal import expected_information, objective
-from dtstat.sem.rows import complete_sample
+from dtstat.sem.parameters import Model, Parameter, place_of
 from dtstat.structure.structure import Structure, legend, r_names
 
 _QUANTILE = 1.959963984540054  # of the normal distribution, for intervals of 95 %
@@ -27,27 +29,48 @@ _FLAT = 1e-8  # share of a candidate's information that must not be explained by
 
 
 def parameter_frame(estimate: SEMEstimate) -> pd.DataFrame:
-    """Every parameter, free or fixed, raw and standardized."""
-    rows = estimate.model.parameters
-    lv, all_ = standardized(estimate)
-    return _names_frame(rows).assign(
-        label=[row.label for row in rows],
-        est=estimate.estimates,
-        **_inference(estimate.estimates, estimate.standard_errors),
-        **{"std.lv": lv, "std.all": all_},
+    """Every parameter, free or fixed, then the defined ones; raw and standardized."""
+    defined, errors = estimate.defined
+    values = np.concatenate([estimate.estimates, defined])
+    labels = [row.label for row in estimate.model.parameters]
+    lv, all_ = standardize(estimate)
+    return pd.DataFrame(
+        {
+            **_names(estimate.model),
+            "label": [*labels, *(relation.left for relation in estimate.model.definitions)],
+            "est": values,
+            **_inference(values, np.concatenate([estimate.standard_errors, errors])),
+            "std.lv": lv,
+            "std.all": all_,
+        }
     )
 
 
 def standardized_frame(estimate: SEMEstimate) -> pd.DataFrame:
     """Every parameter with all variables standardized, with its own standard error."""
     values, se = standardized_table(estimate)
-    frame = _names_frame(estimate.model.parameters)
-    return frame.assign(**{"est.std": values}, **_inference(values, se))
+    return pd.DataFrame({**_names(estimate.model), "est.std": values, **_inference(values, se)})
 
 
-def _names_frame(rows: Sequence[Parameter]) -> pd.DataFrame:
-    names = [(row.lhs, row.op, row.rhs) for row in rows]
-    return pd.DataFrame(names, columns=["lhs", "op", "rhs"])
+def _names(model: Model) -> dict[str, list[str]]:
+    """Columns that say which parameter a row is about."""
+    names = [row.key for row in model.parameters]
+    names += [(one.left, ":=", " ".join(one.right.split())) for one in model.definitions]
+    columns = {name: [key[k] for key in names] for k, name in enumerate(("lhs", "op", "rhs"))}
+    if model.groups:
+        groups = [model.groups[row.group - 1] for row in model.parameters]
+        columns["group"] = groups + [""] * len(model.definitions)
+    return columns
+
+
+def by_group(
+    estimate: SEMEstimate, table: Callable[[SEMEstimate], pd.DataFrame | pd.Series[float]]
+) -> Any:
+    """Tabulate each group; with several groups their names become the outer rows."""
+    if not estimate.model.groups:
+        return table(estimate)
+    tables = dict(zip(estimate.model.groups, map(table, estimate.views), strict=True))
+    return pd.concat(tables, names=["group"])
 
 
 def _inference(estimates: FloatArray, se: FloatArray) -> dict[str, FloatArray]:
@@ -67,10 +90,10 @@ def _inference(estimates: FloatArray, se: FloatArray) -> dict[str, FloatArray]:
 def loading_frame(estimate: SEMEstimate) -> pd.DataFrame:
     """Items by factors, std.all, 0 where there is none; factors measured by factors left out."""
     model = estimate.model
-    _, all_ = standardized(estimate)
+    _, all_ = standardize(estimate)
     places = {
         (row.rhs, row.lhs): float(value)
-        for row, value in zip(model.parameters, all_, strict=True)
+        for row, value in zip(model.parameters, all_, strict=False)  # then come defined ones
         if row.op == "=~" and row.rhs in model.observed
     }
     items = [name for name in model.observed if any(item == name for item, _ in places)]
@@ -101,11 +124,11 @@ def square_frame(values: FloatArray, names: Sequence[str]) -> pd.DataFrame:
 
 def residual_shares(estimate: SEMEstimate) -> pd.Series[float]:
     """Unexplained share of the variance of every variable, by name."""
-    _, all_ = standardized(estimate)
+    _, all_ = standardize(estimate)
     return pd.Series(
         {
             row.lhs: float(value)
-            for row, value in zip(estimate.model.parameters, all_, strict=True)
+            for row, value in zip(estimate.model.parameters, all_, strict=False)
             if row.is_variance
         },
         dtype=float,
@@ -121,6 +144,7 @@ def explained_variables(model: Model) -> tuple[str, ...]:
 
 def measurement_structure(estimate: SEMEstimate) -> Structure:
     """Which items measure which factors, and which of them load negatively."""
+    estimate = estimate.views[0]
     loadings = loading_frame(estimate).to_numpy()
     model = estimate.model
     keys: dict[str, list[str]] = {}
@@ -135,7 +159,12 @@ def measurement_structure(estimate: SEMEstimate) -> Structure:
 
 def measurement_text(model: Model) -> str:
     """Measurement part in lavaan syntax: loadings, and variances of factors that are fixed."""
-    labels = {row.free: row.label for row in model.parameters if row.free and row.label}
+    model = model.blocks[0]
+    labels = {
+        row.free: row.label
+        for row in model.parameters
+        if row.free and row.label and not row.label.startswith(".p")
+    }
     known = (*model.observed, *model.latent)
     names = dict(zip(known, r_names(known), strict=True))
     lines: dict[str, list[str]] = {}
@@ -165,40 +194,73 @@ def _value(row: Parameter) -> str:
     return repr(row.value).removesuffix(".0")
 
 
-def standardized(estimate: SEMEstimate) -> tuple[FloatArray, FloatArray]:
-    """(rows,) std.lv and std.all of every row of the parameter table."""
-    layout, rows = estimate.layout, estimate.model.parameters
-    by = scales(layout, estimate.theta)
+def standardize(estimate: SEMEstimate) -> tuple[FloatArray, FloatArray]:
+    """(rows,) std.lv and std.all of every parameter, then of the defined ones."""
+    blocks = [
+        (view.estimates, scales(view.layout, estimate.theta), view.model.parameters)
+        for view in estimate.views
+    ]
     with np.errstate(divide="ignore", invalid="ignore"):
-        lv = rescale(rows, estimate.estimates, by, all_=False)
-        return lv, rescale(rows, estimate.estimates, by, all_=True)
+        lv, all_ = (
+            np.concatenate([rescale(rows, values, by, whole) for values, by, rows in blocks])
+            for whole in (False, True)
+        )
+    lv, all_ = _in_table_order(estimate.model, lv), _in_table_order(estimate.model, all_)
+    if not estimate.model.definitions:
+        return lv, all_
+    return (
+        np.append(lv, evaluate_definitions(estimate.model, lv)),
+        np.append(all_, evaluate_definitions(estimate.model, all_)),
+    )
+
+
+def _in_table_order(model: Model, values: FloatArray) -> FloatArray:
+    """Return values of the groups, one group after the other, in the order of the table."""
+    order = np.argsort([row.group for row in model.parameters], kind="stable")
+    sorted_ = np.empty_like(values)
+    sorted_[order] = values
+    return sorted_
 
 
 def standardized_table(estimate: SEMEstimate) -> tuple[FloatArray, FloatArray]:
     """(rows,) std.all and its standard errors, √diag(J V Jᵀ) with J by central differences."""
+    blocks = [_standardizer(view) for view in estimate.views]
+
+    def restandardize(theta: FloatArray) -> FloatArray:
+        values = np.concatenate([block(theta) for block in blocks])
+        values = _in_table_order(estimate.model, values)
+        if estimate.model.definitions:
+            values = np.append(values, evaluate_definitions(estimate.model, values))
+        return values
+
+    q = len(estimate.theta)
+    J = np.empty((len(estimate.model.parameters) + len(estimate.model.definitions), q))
+    errors = np.sqrt(np.abs(np.diag(estimate.covariance)))  # the scale of each parameter
+    for k in range(q):
+        step = np.zeros(q)
+        step[k] = 1e-3 * errors[k] or 1e-6
+        rise = restandardize(estimate.theta + step) - restandardize(estimate.theta - step)
+        J[:, k] = rise / (2 * step[k])
+    variance = np.einsum("rk,kl,rl->r", J, estimate.covariance, J)
+    variance[variance < 1e-12] = 0.0
+    return restandardize(estimate.theta), np.sqrt(variance)
+
+
+def _standardizer(estimate: SEMEstimate) -> Callable[[FloatArray], FloatArray]:
+    """Return the standardized parameters of one group as a function of the free ones."""
     layout, rows = estimate.layout, estimate.model.parameters
     free = np.array([row.free for row in rows])
     fixed = estimate.estimates
-    ordered = items_with_thresholds(estimate.model)
+    ordered = estimate.model.ordered if estimate.model.parameterization == "delta" else ()
     residual = [k for k, row in enumerate(rows) if row.is_variance and row.lhs in ordered]
 
-    def standardize(theta: FloatArray) -> FloatArray:
+    def restandardize(theta: FloatArray) -> FloatArray:
         by = scales(layout, theta)
         values = np.where(free > 0, theta[np.maximum(free, 1) - 1], fixed)
         values[residual] = [by.residual[rows[k].lhs] ** 2 for k in residual]
         return rescale(rows, values, by, all_=True)
 
-    q = len(estimate.theta)
-    J = np.empty((len(rows), q))
-    errors = np.sqrt(np.abs(np.diag(estimate.covariance)))  # the scale of each parameter
-    for k in range(q):
-        step = np.zeros(q)
-        step[k] = 1e-3 * errors[k] or 1e-6
-        rise = standardize(estimate.theta + step) - standardize(estimate.theta - step)
-        J[:, k] = rise / (2 * step[k])
-    variance = np.einsum("rk,kl,rl->r", J, estimate.covariance, J)
-    variance[variance < 1e-12] = 0.0
-    return standardize(estimate.theta), np.sqrt(variance)
+    return restandardize
 
 
 @dataclass(frozen=True)
@@ -214,25 +276,15 @@ def scales(layout: Layout, theta: FloatArray) -> Scales:
     """Find the standard deviations that parameter values imply."""
     M = layout.matrices(theta)
     eta = _roots(np.diag(M.eta_covariance))
-    variance, unique = np.diag(layout.implied(theta).Sigma).copy(), np.diag(M.Theta).copy()
     names, observed = layout.model.eta, layout.model.observed
-    ordered = [name in items_with_thresholds(layout.model) for name in observed]
-    # the variable behind an ordered item has variance 1: what the factors leave is its residual
-    unique[ordered] = 1.0 - (variance - unique)[ordered]
-    variance[ordered] = 1.0
-    total = _roots(variance)
-    residual = dict(zip(observed, _roots(unique), strict=True))
+    total = _roots(np.diag(layout.implied(theta).Sigma))
+    residual = dict(zip(observed, _roots(np.diag(M.Theta)), strict=True))
     residual |= dict(zip(names, _roots(np.diag(M.Psi)), strict=True))
     return Scales(
         {name: sd for name, sd in zip(names, eta, strict=True) if name in layout.model.latent},
         dict(zip(observed, total, strict=True)),
         residual,
     )
-
-
-def items_with_thresholds(model: Model) -> frozenset[str]:
-    """Names of the items that have thresholds."""
-    return frozenset(row.lhs for row in model.parameters if row.op == "|")
 
 
 def _roots(variances: FloatArray) -> list[float]:
@@ -254,6 +306,8 @@ def rescale(rows: Sequence[Parameter], values: FloatArray, by: Scales, all_: boo
             factor = size[row.rhs] / size[row.lhs]
         elif row.op in ("~1", "|"):
             factor = 1.0 / size[row.lhs]
+        elif row.op == "~*~":
+            factor = 1.0 / scaled[k] if all_ else 1.0
         elif row.lhs == row.rhs:
             factor = 1.0 / size[row.lhs] ** 2
         else:
@@ -269,7 +323,8 @@ def _residual(name: str, by: Scales, all_: bool) -> float:
 def modification_indices(estimate: SEMEstimate) -> pd.DataFrame:
     """Compute the expected fall of chi-square, and change, for every parameter one could add.
 
-    With gradient g and information I of −log L per row, a candidate a beside the free parameters f:
+    With gradient g and information I of −log L per row (or of half the least-squares distance), a
+    candidate a beside the free parameters f:
 
         mi = n g_a² / (I_aa − I_af I_ff⁻¹ I_fa),   epc = −g_a / (I_aa − I_af I_ff⁻¹ I_fa)
 
@@ -283,39 +338,66 @@ def modification_indices(estimate: SEMEstimate) -> pd.DataFrame:
     DataFrame
         lhs, op, rhs, mi, epc, sepc.lv, sepc.all; largest first.
     """
-    rows = _candidates(estimate.model)
-    if not rows:
-        return pd.DataFrame(columns=["lhs", "op", "rhs", "mi", "epc", "sepc.lv", "sepc.all"])
-    given = [row for row in estimate.model.parameters if row.exogenous]
-    layout = Layout(_extended(estimate.model, [*given, *rows]))
-    theta = np.concatenate([estimate.theta, [row.value or 0.0 for row in (*given, *rows)]])
-    mean = estimate.mean if estimate.model.mean_structure else None
-    sample = estimate.sample or complete_sample(estimate.S, mean, estimate.n_obs)
-    q = len(theta) - len(rows)
-    g = objective(sample, layout, theta)[1][q:]
-    own = _partial(expected_information(sample, layout, theta), q)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mi, epc = sample.n_obs * g**2 / own, -g / own
-    by = scales(estimate.layout, estimate.theta)
-    table = pd.DataFrame(
-        {
-            "lhs": [row.lhs for row in rows],
-            "op": [row.op for row in rows],
-            "rhs": [row.rhs for row in rows],
-            "mi": mi,
-            "epc": epc,
-            "sepc.lv": rescale(rows, epc, by, all_=False),
-            "sepc.all": rescale(rows, epc, by, all_=True),
-        }
+    model, names = (
+        estimate.model,
+        ["lhs", "op", "rhs", *(["group"] if estimate.model.groups else [])],
     )
+    rows = [row for g, block in enumerate(model.blocks, 1) for row in _candidates(block, g)]
+    given = [row for row in model.parameters if row.exogenous]
+    if model.ordered:  # all is conditional on them: nothing explains them
+        rows = [row for row in rows if not (row.op == "~" and row.lhs in model.covariates)]
+        given = []
+    if not rows:
+        return pd.DataFrame(columns=[*names, "mi", "epc", "sepc.lv", "sepc.all"])
+    extended = extend_model(model, [*given, *rows])
+    theta = np.concatenate([estimate.theta, [row.value or 0.0 for row in (*given, *rows)]])
+    q = len(theta) - len(rows)
+    slope = least_squares_slope if model.ordered else slope_and_information
+    g, information = slope(estimate, extended, theta)
+    space = Constraints(model).space(estimate.theta)
+    free = np.zeros((q, space.shape[1] + len(given)))
+    free[: len(space), : space.shape[1]] = space
+    free[len(space) :, space.shape[1] :] = np.eye(len(given))
+    own = _partial(information, free)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # chi-square counts rows less one per group if there is no likelihood
+        n = estimate.n_obs - (0 if estimate.procedure.likelihood else model.n_groups)
+        mi, epc = n * g[q:] ** 2 / own, -g[q:] / own
+    by = [scales(view.layout, estimate.theta) for view in estimate.views]
+    table = pd.DataFrame([row.key for row in rows], columns=["lhs", "op", "rhs"])
+    if model.groups:
+        table["group"] = [model.groups[row.group - 1] for row in rows]
+    table = table.assign(mi=mi, epc=epc)
+    for name, whole in (("sepc.lv", False), ("sepc.all", True)):
+        table[name] = [
+            rescale([row], epc[k : k + 1], by[row.group - 1], whole)[0]
+            for k, row in enumerate(rows)
+        ]
     return table.dropna(subset=["mi"]).sort_values("mi", ascending=False, ignore_index=True)
 
 
-def _candidates(model: Model) -> list[Parameter]:
-    known = {(row.lhs, row.op, row.rhs) for row in model.parameters}
+def slope_and_information(
+    estimate: SEMEstimate, model: Model, theta: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Gradient and expected information of −log L per row of another model for the same rows."""
+    g, information = np.zeros(len(theta)), np.zeros((len(theta),) * 2)
+    for sample, block in zip(estimate.samples, model.blocks, strict=True):
+        layout, share = Layout(block, len(theta)), sample.n_obs / estimate.n_obs
+        g += share * objective(sample, layout, theta)[1]
+        information += share * expected_information(sample, layout, theta)
+    return g, information
+
+
+def _candidates(model: Model, group: int) -> list[Parameter]:
+    known = {row.key for row in model.parameters}
     known |= {(row.rhs, row.op, row.lhs) for row in model.parameters if row.op == "~~"}
-    new = [Parameter(*key, 0, 0.0, user=False) for key in _possible(model) if key not in known]
-    return [*new, *(row for row in model.parameters if not row.free and not row.exogenous)]
+    new = [
+        Parameter(*key, 0, 0.0, user=False, group=group)
+        for key in _possible(model)
+        if key not in known
+    ]
+    fixed = [row for row in model.parameters if not row.free and not row.exogenous]
+    return [*new, *(row for row in fixed if not model.follows(row))]
 
 
 def _possible(model: Model) -> list[tuple[str, str, str]]:
@@ -336,7 +418,7 @@ def _possible(model: Model) -> list[tuple[str, str, str]]:
     return found
 
 
-def _extended(model: Model, rows: list[Parameter]) -> Model:
+def extend_model(model: Model, rows: list[Parameter]) -> Model:
     """Free the candidates, numbered after the model's own parameters."""
     eta = model.eta
     if set(eta) & set(model.observed):  # any residual may covary with that of an item that is an η
@@ -347,10 +429,17 @@ def _extended(model: Model, rows: list[Parameter]) -> Model:
     return replace(model, parameters=(*kept, *freed), eta=eta, places=places)
 
 
-def _partial(information: FloatArray, q: int) -> FloatArray:
-    """Information of each candidate that the first q parameters do not already carry."""
-    cross = information[:q, q:]
-    explained = np.einsum("fa,fa->a", cross, np.linalg.solve(information[:q, :q], cross))
+def _partial(information: FloatArray, free: FloatArray) -> FloatArray:
+    """Information of each candidate that the free parameters do not already carry.
+
+    ``free`` (q, r) are the directions in which the first q parameters can move.
+    """
+    q = len(free)
+    if free.shape[1] == q:
+        known, cross = information[:q, :q], information[:q, q:]
+    else:
+        known, cross = free.T @ information[:q, :q] @ free, free.T @ information[:q, q:]
+    explained = np.einsum("fa,fa->a", cross, np.linalg.solve(known, cross))
     own = np.diag(information)[q:]
     left: FloatArray = np.where(own - explained > _FLAT * own, own - explained, np.nan)
     return left
@@ -364,6 +453,19 @@ def orient(estimate: SEMEstimate, structure: Structure) -> SEMEstimate:
     its covariances with others, if its loadings, relative to the standard deviations of the items,
     disagree with the structure.
     """
+    apart = [_disagreements(view, structure) for view in estimate.views]
+    pooled = {name for name in estimate.model.latent if sum(one[name] for one in apart) < 0}
+    to_reverse = [{name for name, total in one.items() if total < 0} for one in apart]
+    s = reversal_signs(estimate, to_reverse)
+    if s is None:  # groups share parameters of factors that would point apart
+        s = reversal_signs(estimate, [pooled] * len(apart))
+    assert s is not None
+    covariance = estimate.covariance * np.outer(s, s)
+    return replace(estimate, theta=s * estimate.theta, covariance=covariance)
+
+
+def _disagreements(estimate: SEMEstimate, structure: Structure) -> dict[str, float]:
+    """Sum the loadings of each factor in the directions of the structure; negative is wrong."""
     model = estimate.model
     signs = {
         (factor, item): -1.0 if structure.reversed[i, k] else 1.0
@@ -375,10 +477,17 @@ def orient(estimate: SEMEstimate, structure: Structure) -> SEMEstimate:
     for row, value in zip(model.parameters, estimate.estimates, strict=True):
         if row.op == "=~":
             agreement[row.lhs] += signs[row.lhs, row.rhs] * float(value) / sd[row.rhs]
-    to_reverse = {name for name, total in agreement.items() if total < 0}
-    s = np.ones(len(estimate.theta))
-    for row in model.parameters:
+    return agreement
+
+
+def reversal_signs(estimate: SEMEstimate, to_reverse: Sequence[set[str]]) -> FloatArray | None:
+    """Signs of the free parameters after some factors are reversed; None if they contradict."""
+    s = np.zeros(len(estimate.theta))
+    for row in estimate.model.parameters:
         if row.free:
-            s[row.free - 1] = -1.0 if (row.lhs in to_reverse) != (row.rhs in to_reverse) else 1.0
-    covariance = estimate.covariance * np.outer(s, s)
-    return replace(estimate, theta=s * estimate.theta, covariance=covariance)
+            turned = to_reverse[row.group - 1]
+            sign = -1.0 if (row.lhs in turned) != (row.rhs in turned) else 1.0
+            if s[row.free - 1] not in (0.0, sign):
+                return None
+            s[row.free - 1] = sign
+    return s

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from dtstat.core.tables import Summary, Table, latex_escape
+from dtstat.core.markup import latex_escape
+from dtstat.core.tables import Summary, Table
+from dtstat.sem.defined import defined_intervals
+from dtstat.sem.discrepancy import Procedure
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.fit_measures import fit_measures
+from dtstat.sem.normal import log_likelihood
 from dtstat.sem.solution import explained_variables, parameter_frame
 
 VALUE_END = 54  # column in which values end
@@ -35,13 +40,15 @@ _COMPARATIVE = (("{}Comparative Fit Index (CFI)", "cfi"), ("{}Tucker-Lewis Index
 _OPERATORS = {"Latent Variables": "=~", "Regressions": "~", "Covariances": "~~"}
 _STANDARDIZED = {"std.lv": "Std.lv", "std.all": "Std.all"}
 _INTERVAL = {"ci.lower": "ci.lower", "ci.upper": "ci.upper"}
+_MONTE_CARLO = {"ci.lower": "mc.lower", "ci.upper": "mc.upper"}
 _ESTIMATES = {"est": "Estimate", "se": "Std.Err", "z": "z-value", "pvalue": "P(>|z|)"}
 
 _CORRECTIONS = {
-    "mlr": "  Yuan-Bentler correction (Mplus variant)",
-    "dwls": "  simple second-order correction",
+    "yuan.bentler.mplus": "  Yuan-Bentler correction (Mplus variant)",
+    "satorra.bentler": "  Satorra-Bentler correction",
+    "scaled.shifted": "  simple second-order correction",
+    "mean.var.adjusted": "  mean and variance adjusted correction",
 }
-_TESTS = {"mlr": "yuan.bentler.mplus", "dwls": "scaled.shifted"}  # lavaan's names
 _SOURCES = {
     "covariances": "Data: a covariance matrix. Tests and standard errors assume normal answers.",
     "correlations": (
@@ -50,28 +57,29 @@ _SOURCES = {
         "estimates take the standard deviations of the items as known."
     ),
 }
-_INFERENCE: dict[str, list[Row]] = {
-    "ml": [
-        ("Standard errors", "Standard"),
-        ("Information", "Expected"),
-        ("Information saturated (h1) model", "Structured"),
-    ],
-    "mlr": [
-        ("Standard errors", "Sandwich"),
-        ("Information bread", "Observed"),
-        ("Observed information based on", "Hessian"),
-    ],
-    "fiml": [
-        ("Standard errors", "Standard"),
-        ("Information", "Observed"),
-        ("Observed information based on", "Hessian"),
-    ],
-    "dwls": [
-        ("Standard errors", "Robust.sem"),
-        ("Information", "Expected"),
-        ("Information saturated (h1) model", "Unstructured"),
-    ],
+_ERRORS = {
+    "standard": "Standard",
+    "sandwich": "Sandwich",
+    "robust.sem": "Robust.sem",
+    "twostep": "Two-step",
+    "none": "None",
 }
+_INFORMATION = {"expected": "Expected", "observed": "Observed", "first.order": "First.order"}
+
+
+def _inference_rows(procedure: Procedure) -> list[Row]:
+    """Say how standard errors were computed."""
+    rows: list[Row] = [("Standard errors", _ERRORS[procedure.errors])]
+    if procedure.errors == "none":
+        return rows
+    bread = " bread" if procedure.errors == "sandwich" else ""
+    rows.append((f"Information{bread}", _INFORMATION[procedure.information]))
+    if procedure.information == "observed":
+        rows.append(("Observed information based on", "Hessian"))
+    elif procedure.information == "expected":
+        plain = procedure.likelihood
+        rows.append(("Information saturated (h1) model", "Structured" if plain else "Unstructured"))
+    return rows
 
 
 def model_summary(
@@ -86,30 +94,54 @@ def model_summary(
     indices: pd.DataFrame | None,
 ) -> Summary:
     """Put the tables of a fitted model in lavaan's order."""
-    shown = parameter_frame(estimate)[[not row.exogenous for row in estimate.model.parameters]]
+    model, frame = estimate.model, parameter_frame(estimate)
+    given = [row.exogenous for row in model.parameters] + [False] * len(model.definitions)
+    frame = frame[~np.array(given, dtype=bool)]
     parts: list[Table] = [
         value_table("", _method_rows(estimate)),
         _observations(estimate),
         *fit_tables(fit_measures(estimate), _correction_rows(estimate), full),
-        value_table("Parameter Estimates", _INFERENCE[estimate.estimator]),
-        *parameter_tables(shown, explained_variables(estimate.model), standardized, ci),
+        value_table(
+            "Parameter Estimates",
+            _inference_rows(estimate.procedure),
+        ),
     ]
-    if r_squared is not None:
-        rows = tuple((str(name), number(value)) for name, value in r_squared.items())
-        parts.append(ParameterTable("R-Square", ("", "Estimate"), rows, "lr"))
+    for group in model.groups or ("",):
+        own = frame[(frame["op"] != ":=") & (frame["group"] == group if group else True)]
+        tables = parameter_tables(own, explained_variables(model), standardized, ci)
+        if r_squared is not None:
+            shares: Any = r_squared.loc[group] if group else r_squared
+            rows = tuple((str(name), number(value)) for name, value in shares.items())
+            tables.append(ParameterTable("R-Square", ("", "Estimate"), rows, "lr"))
+        where = f" [{group}]" if group else ""
+        parts += [replace(table, title=table.title + where) for table in tables]
+    parts += _defined_tables(estimate, frame[frame["op"] == ":="], standardized, ci)
     if indices is not None:
         parts.append(ListTable.from_frame(indices, "Modification Indices"))
     head = [f"dtstat {version} ended normally after {estimate.iterations} iterations"]
-    if estimate.robust:
+    if estimate.procedure.robust:
         head.append(headline_text(estimate))
     if estimate.source in _SOURCES:
         head.append(_SOURCES[estimate.source])
     return Summary((*head, *(f"Warning: {warning}" for warning in warnings)), tuple(parts))
 
 
+def _defined_tables(
+    estimate: SEMEstimate, frame: pd.DataFrame, standardized: bool, ci: bool
+) -> list[Table]:
+    """Tabulate defined parameters: z and p by the delta method, intervals by Monte Carlo (mc)."""
+    if not ci or not len(frame):
+        return parameter_tables(frame, (), standardized)
+    found = defined_intervals(estimate).set_index(frame.index)
+    frame = frame.assign(**{name: found[name] for name in _INTERVAL})
+    (table,) = parameter_tables(frame, (), standardized, ci)
+    headers = tuple(_MONTE_CARLO.get(name, name) for name in table.headers)
+    return [replace(table, headers=headers)]
+
+
 def test_name(estimate: SEMEstimate) -> str:
     """Name of the test statistic that is reported first, as lavaan calls it."""
-    return _TESTS[estimate.estimator] if estimate.robust else "standard"
+    return estimate.procedure.test
 
 
 def headline(measures: Mapping[str, float]) -> dict[str, float]:
@@ -121,42 +153,65 @@ def headline(measures: Mapping[str, float]) -> dict[str, float]:
 def headline_text(estimate: SEMEstimate) -> str:
     """Test and fit indices in one line, which says if they are scaled."""
     m = headline(fit_measures(estimate))
-    scaled = "scaled " if estimate.robust else ""
-    test = f" ({test_name(estimate)})" if estimate.robust else ""
+    scaled = "scaled " if estimate.procedure.robust else ""
+    test = f" ({test_name(estimate)})" if estimate.procedure.robust else ""
     return (
-        f"{scaled}chisq({m['df']:g}) = {m['chisq']:.3f}{test}, {scaled}CFI {m['cfi']:.3f}, "
-        f"{scaled}RMSEA {m['rmsea']:.3f}"
+        f"{scaled}chisq({round(m['df'], 3):g}) = {m['chisq']:.3f}{test}, "
+        f"{scaled}CFI {m['cfi']:.3f}, {scaled}RMSEA {m['rmsea']:.3f}"
     )
 
 
 def _method_rows(estimate: SEMEstimate) -> list[Row]:
     free = sum(row.free > 0 for row in estimate.model.parameters)
     rows: list[Row] = [
-        ("Estimator", estimate.estimator.upper()),
+        ("Estimator", estimate.procedure.estimator.upper()),
         ("Optimization method", estimate.tried[-1].rpartition(", ")[2]),
         ("Number of model parameters", str(free)),
     ]
-    if free > estimate.model.n_free:
-        rows.append(("Number of equality constraints", str(free - estimate.model.n_free)))
+    if free > estimate.n_parameters:
+        rows.append(("Number of equality constraints", str(free - estimate.n_parameters)))
     return rows
 
 
 def _observations(estimate: SEMEstimate) -> Table:
     dropped = estimate.n_given != estimate.n_obs
-    counts = (str(estimate.n_obs), str(estimate.n_given))[: 2 if dropped else 1]
-    rows: list[Row] = [("Number of observations", *counts)]
-    if estimate.estimator == "fiml":
-        rows.append(("Number of missing patterns", str(estimate.n_patterns)))
+    groups = estimate.model.groups
+    rows: list[Row] = [("Number of observations per group",)] if groups else []
+    labels = [f"  {group}" for group in groups] or ["Number of observations"]
+    for label, block in zip(labels, estimate.blocks, strict=True):
+        counts = (str(block.n_obs), str(block.n_given))[: 2 if dropped else 1]
+        rows.append((label, *counts))
+    if estimate.procedure.estimator == "fiml":
+        rows += [("Number of missing patterns per group",)] if groups else []
+        labels = labels if groups else ["Number of missing patterns"]
+        for label, block in zip(labels, estimate.blocks, strict=True):
+            rows.append((label, str(block.n_patterns)))
     return value_table("", rows, ("", "Used", "Total") if dropped else (), dropped)
 
 
 def _correction_rows(estimate: SEMEstimate) -> list[Row]:
-    if not estimate.robust:
-        return []
+    if not estimate.procedure.robust:
+        return _group_rows(estimate)
     rows: list[Row] = [("Scaling correction factor", "", number(estimate.test.scaling))]
     if estimate.test.shift:
         rows.append(("Shift parameter", "", number(estimate.test.shift)))
-    return [*rows, (_CORRECTIONS[estimate.estimator], "", "")]
+    return [*rows, (_CORRECTIONS[estimate.procedure.test], "", ""), *_group_rows(estimate)]
+
+
+def _group_rows(estimate: SEMEstimate) -> list[Row]:
+    """Divide the test statistic among the groups; by least squares it is not kept for each."""
+    groups, saturated = estimate.model.groups, estimate.saturated_logl
+    if not groups or saturated is None or math.isnan(saturated):
+        return []
+    rows: list[Row] = [("Test statistic for each group:",)]
+    for group, sample, block in zip(groups, estimate.samples, estimate.blocks, strict=True):
+        h1 = log_likelihood(sample, block.S, block.mean)
+        chisq = 2 * (h1 - log_likelihood(sample, block.Sigma, block.mu))
+        test = estimate.test
+        shift = test.shift * block.n_obs / estimate.n_obs
+        cells = (chisq, chisq / test.scaling + shift)[: 1 + estimate.procedure.robust]
+        rows.append((f"  {group}", *map(number, cells)))
+    return rows
 
 
 def fit_tables(
@@ -202,7 +257,9 @@ def _pair(measures: Mapping[str, float], name: str) -> Row:
 
 def _test_rows(measures: Mapping[str, float], prefix: str, p_label: str) -> list[Row]:
     degrees = tuple(
-        f"{measures[key]:g}" for key in (f"{prefix}df", f"{prefix}df.scaled") if key in measures
+        f"{round(measures[key], 3):g}"
+        for key in (f"{prefix}df", f"{prefix}df.scaled")
+        if key in measures
     )
     return [
         ("Test statistic", *_pair(measures, f"{prefix}chisq")),
@@ -227,9 +284,17 @@ def _likelihood_rows(measures: Mapping[str, float], scaled: bool) -> list[Row]:
     def row(label: str, name: str) -> Row:
         return (label, *(number(measures[name]),) * (2 if scaled else 1))
 
+    def factor(name: str) -> list[Row]:
+        if name not in measures:
+            return []
+        rows: list[Row] = [("Scaling correction factor", "", number(measures[name]))]
+        return [*rows, ("    for the MLR correction", "", "")]
+
     return [
         row("Loglikelihood user model (H0)", "logl"),
+        *factor("scaling.factor.h0"),
         row("Loglikelihood unrestricted model (H1)", "unrestricted.logl"),
+        *factor("scaling.factor.h1"),
         ("",) * (3 if scaled else 2),
         row("Akaike (AIC)", "aic"),
         row("Bayesian (BIC)", "bic"),
@@ -259,7 +324,13 @@ def parameter_tables(
         dotted = residual if operator == "~~" else ()
         rows = _grouped_rows(frame[(frame["op"] == operator) & ~own], dotted, list(shown))
         tables += _parameter_table(title, headers, rows)
-    single = {"Intercepts": frame["op"] == "~1", "Thresholds": frame["op"] == "|", "Variances": own}
+    single = {
+        "Intercepts": frame["op"] == "~1",
+        "Thresholds": frame["op"] == "|",
+        "Variances": own,
+        "Scales y*": frame["op"] == "~*~",
+        "Defined Parameters": frame["op"] == ":=",
+    }
     for title, chosen in single.items():
         rows = [
             _parameter_row(row, residual, list(shown)) for row in frame[chosen].to_dict("records")
@@ -285,8 +356,9 @@ def _grouped_rows(frame: pd.DataFrame, residual: Collection[str], columns: list[
 
 def _parameter_row(row: Mapping[Any, Any], residual: Collection[str], columns: list[str]) -> Row:
     threshold = row["op"] == "|"
+    residual = () if row["op"] == "~*~" else residual
     name = f"{row['lhs']}|{row['rhs']}" if threshold else _dotted(str(row["lhs"]), residual)
-    label = f" ({row['label']})" if row["label"] else ""
+    label = f" ({row['label']})" if row["label"] and row["op"] != ":=" else ""
     fixed = row["se"] == 0
     cells = (
         "" if fixed and column in ("se", "z", "pvalue") else number(row[column])
@@ -320,16 +392,20 @@ def value_table(
     width = max(map(len, rows))
     padded = tuple(row + ("",) * (width - len(row)) for row in rows)
     names = tuple(headers) + ("",) * (width - len(headers))
-    return ValueTable(title, names, padded, "l" + "r" * (width - 1), (), header_line)
+    return ValueTable(title, names, padded, "l" + "r" * (width - 1), header_line=header_line)
 
 
 class _Section(Table):
     """A table that keeps its title in LaTeX, because a summary has many."""
 
-    def to_latex(self) -> str:
-        r"""LaTeX tabular below its title in bold."""
-        title = [rf"\noindent\textbf{{{latex_escape(self.title)}}}\par"] if self.title else []
-        return "\n".join([*title, super().to_latex()])
+    def to_latex(
+        self, caption: str | None = None, label: str | None = None, style: str = "plain"
+    ) -> str:
+        r"""LaTeX tabular below its title in bold, or a table environment with its caption."""
+        written = super().to_latex(caption, label, style)
+        if written.startswith(r"\begin{table}") or not self.title:
+            return written
+        return rf"\noindent\textbf{{{latex_escape(self.title)}}}\par" + "\n" + written
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,6 +12,7 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.checks import Seed, seed_number, streams
 from dtstat.core.errors import InputError
+from dtstat.core.tables import Printed
 from dtstat.simulation.designs import (
     MARGINALS,
     SECOND_PARENTS,
@@ -26,7 +27,7 @@ from dtstat.structure.structure import Structure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Simulation:
+class Simulation(Printed):
     """Simulated data together with the truth behind them.
 
     Attributes

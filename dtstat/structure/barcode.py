@@ -24,6 +24,7 @@ import pandas as pd
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 from dtstat.core.parallel import Jobs, Progress
+from dtstat.core.tables import Printed
 from dtstat.structure.simplicial import (
     SimplicialIntervals,
     simplicial_intervals,
@@ -65,7 +66,7 @@ class Bar:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Barcode:
+class Barcode(Printed):
     """All cliques of the exact path, longest-lived first.
 
     Attributes
@@ -106,6 +107,16 @@ class Barcode:
     def sizes(self) -> IntArray:
         """(m,) numbers of members."""
         return self.sets.sizes
+
+    def take(self, which: IntArray) -> Barcode:
+        """Keep some cliques, in this order."""
+        return replace(
+            self,
+            births=self.births[which],
+            deaths=self.deaths[which],
+            sets=self.sets.take(which),
+            unique_sets=self.unique_sets.take(which),
+        )
 
     def alive(self, threshold: float) -> BoolArray:
         """(m,) marks of the cliques seen at a threshold."""

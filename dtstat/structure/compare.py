@@ -8,12 +8,13 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray
 from dtstat.core.errors import InputError
+from dtstat.core.tables import Printed, Summary, Table
 from dtstat.structure.structure import Structure
 from dtstat.structure.syntax import Given, as_structure
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Printed):
     """Agreement of an estimated structure with a true one, after matching their factors.
 
     Attributes
@@ -41,6 +42,31 @@ class Comparison:
     def exact(self) -> bool:
         """Whether the two are the same structure."""
         return self.hamming == 0
+
+    def summary(self) -> Summary:
+        """Lay out the agreement, and which factor was matched to which."""
+        said = "The two are the same structure." if self.exact else "The two differ."
+        measures = (
+            ("agreement (F1 score)", f"{self.f1:.3f}"),
+            ("edges to add or delete", str(self.hamming)),
+            ("precision", f"{self.precision:.3f}"),
+            ("recall", f"{self.recall:.3f}"),
+            ("factors, estimated", str(self.n_factors[0])),
+            ("factors, true", str(self.n_factors[1])),
+        )
+        notes = (
+            "Agreement: harmonic mean of precision and recall. Precision: share of the estimated "
+            "item-factor pairs that are true. Recall: share of the true ones that were found.",
+        )
+        bounded = ("agreement (F1 score)", "precision", "recall")
+        tables = [Table("Comparison", ("", "value"), measures, "lr", notes, bounded)]
+        if self.matching:
+            pairs = tuple(self.matching.items())
+            tables.append(Table("Matched factors", ("estimated", "true"), pairs, "ll"))
+        return Summary((said,), tuple(tables))
+
+    def __repr__(self) -> str:
+        return self.summary().to_text()
 
 
 def compare(estimated: Given, truth: Given) -> Comparison:

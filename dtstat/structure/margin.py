@@ -22,6 +22,7 @@ import pandas as pd
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError, printable
+from dtstat.core.tables import Printed
 from dtstat.structure.structure import Structure
 
 
@@ -62,7 +63,7 @@ class LocalMargin:
 
 
 @dataclass(frozen=True)
-class Margin:
+class Margin(Printed):
     """How far a structure can be read off a dependence matrix by thresholds.
 
     Attributes
@@ -198,13 +199,18 @@ def _extreme(strength: FloatArray, pairs: BoolArray, names: tuple[str, ...], lar
 
 def margin_values(strength: FloatArray, support: BoolArray) -> tuple[float, FloatArray]:
     """Return γ and the (d,) local margins; the numbers of :func:`structure_margin` alone."""
+    local = np.array([local_margin(strength, members) for members in support.T])
+    return margin_value(strength, support), local
+
+
+def margin_value(strength: FloatArray, support: BoolArray) -> float:
+    """Return γ alone."""
     A = support.astype(np.float32)
     shared = (A @ A.T) > 0
     off_diagonal = ~np.eye(len(A), dtype=bool)
     within = strength[shared & off_diagonal]
     between = strength[~shared & off_diagonal]
-    value = (within.min(initial=1.0) - between.max(initial=0.0)) / 2
-    return float(value), np.array([local_margin(strength, members) for members in support.T])
+    return float(within.min(initial=1.0) - between.max(initial=0.0)) / 2
 
 
 def local_margin(strength: FloatArray, members: BoolArray) -> float:

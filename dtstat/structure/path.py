@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.tables import Printed
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.structure import Structure
 
@@ -21,7 +22,7 @@ _MOSTLY_NEW = 0.5  # share of items not covered yet from which a clique is a fac
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Candidate:
+class Candidate(Printed):
     """One distinct structure of the path.
 
     Attributes
@@ -168,7 +169,8 @@ def covers(barcode: Barcode) -> Iterator[BoolArray]:
     Cliques are taken in two orders, the longest-lived first (well separated) and the tightest
     first (fine grained). In each order three sets are made: of disjoint cliques; of cliques with
     at least half of their items new; and of the new items of those. The clique of all items is
-    left out, for nothing is outside that it could be separated from; it is yielded by itself.
+    left out, for nothing is outside that it could be separated from; it is yielded by itself. Of
+    small cliques, the set with the most factors has the leaves of :mod:`dtstat.search.tree`.
     """
     p = len(barcode.item_names)
     everything = barcode.sizes == p

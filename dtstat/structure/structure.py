@@ -21,6 +21,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray
 from dtstat.core.errors import InputError, nearest, printable, shown
+from dtstat.core.tables import Printed
 from dtstat.data.checks import check_writable_names
 
 _R_WORDS = frozenset(
@@ -34,7 +35,7 @@ _LEGEND = re.compile(r'^# (\S+) is (".*")$', re.MULTILINE)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Structure:
+class Structure(Printed):
     """Which items load on which factors: the paper's Jacobian support A (Definition 1).
 
     Factors have no order and no given names, so two structures are equal when they have the same

@@ -17,7 +17,7 @@ from dtstat.core.about import __version__
 from dtstat.core.checkpoints import Ledger, Record, parse_records
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import Jobs, Progress, check_jobs
-from dtstat.core.tables import Summary, Table
+from dtstat.core.tables import Printed, Summary, Table
 from dtstat.studies.paper import (
     CITATION,
     HIGHDIM,
@@ -201,7 +201,7 @@ def _check_conditions(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HighDimResult:
+class HighDimResult(Printed):
     """Recovery in high dimensions, data set by data set.
 
     Attributes

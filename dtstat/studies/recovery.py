@@ -255,7 +255,7 @@ def oracle(data: pd.DataFrame, truth: Structure, call: PathCall) -> Structure:
 
 @cache
 def load_code() -> None:
-    """Load modules and compiled code, once a process, so that no data set is timed with it."""
+    """Load modules and compiled code, once per process, so that no data set is timed with it."""
     path = solution_path(np.random.default_rng(1).random((20, 3)), MEASURE)
     compare(path.at(0.0), path.at(1.0))
 

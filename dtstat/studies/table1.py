@@ -14,10 +14,10 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.about import __version__
 from dtstat.core.checkpoints import Ledger, Record
+from dtstat.core.checks import check_children
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import Jobs, Progress, check_jobs
-from dtstat.core.tables import Summary, Table
-from dtstat.path.solution_path import check_children
+from dtstat.core.tables import Printed, Summary, Table
 from dtstat.studies.paper import (
     CITATION,
     MODELS,
@@ -165,7 +165,7 @@ def _check_call(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Table1Result:
+class Table1Result(Printed):
     """Recovery of known structures, data set by data set.
 
     Attributes

@@ -1,1 +1,1 @@
-"""How far to trust a structure: bounds, margins, diagnosis, stability, and planning a survey."""
+"""How far to trust a structure: bounds, certificates, diagnosis, stability, planning a survey."""

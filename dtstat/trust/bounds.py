@@ -73,6 +73,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import DTError, InputError, shown
+from dtstat.core.tables import Printed
 from dtstat.dependence.measures import NULL_VARIANCES, REGISTRY
 
 Tail = Callable[[int, float], float]
@@ -88,7 +89,7 @@ _ZOOMS = 8
 
 
 @dataclass(frozen=True)
-class Bound:
+class Bound(Printed):
     """A concentration inequality: ``bound(n, epsilon)`` is b(n, ε), at most 1.
 
     Attributes
@@ -282,6 +283,15 @@ class Bound:
             )
         wanted = "a measure with a bound, or a function b(n, eps)"
         raise checks.unknown("measure", wanted, measure, _NAMED)
+
+
+def find_bound(measure: str, tied: bool, sharp: bool = True) -> Bound | None:
+    """Find the inequality of a measure that holds for items with ties, or without; None if none."""
+    try:
+        known = Bound.of(measure, sharp)
+    except InputError:
+        return None
+    return known if known.covers_ties or not tied else None
 
 
 def bounds(sharp: bool = True) -> pd.DataFrame:

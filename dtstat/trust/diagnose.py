@@ -1,4 +1,4 @@
-"""``dtstat.diagnose`` and ``dtstat.margin``: can the structure be read off by thresholds.
+"""``dtstat.diagnose`` and ``dtstat.margin``: whether thresholds can recover the structure.
 
 The margin γ of a structure is half the distance from the weakest dependence within factors to the
 strongest between them; with γ > 0 one threshold gives exactly this structure. A diagnosis
@@ -17,15 +17,18 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.checkpoints import CheckpointFile, Ledger, checkpoint_seed, digest, open_checkpoint
 from dtstat.core.checks import Seed, seed_number
-from dtstat.core.errors import EstimationError, EstimationWarning, InputError, warn
+from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
 from dtstat.dependence.api import Data, dependence
 from dtstat.dependence.compute import RowDependence
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.measures import BRIDGES
 from dtstat.fit.api import pick_items
 from dtstat.fit.result import DTFit
 from dtstat.structure.margin import Margin, margin_values, structure_margin
 from dtstat.structure.syntax import Given, as_structure
+from dtstat.trust.certificate import Certificate
+from dtstat.trust.certify import FEWEST_ROWS, certify
 from dtstat.trust.diagnosis import Diagnosis, MarginIntervals, implied_dependence
 from dtstat.trust.diagnosis_tables import core_support
 from dtstat.trust.resampling import check_same_data, resample, row_dependence, saved_numbers
@@ -44,12 +47,12 @@ def diagnose(
     progress: Progress = None,
     checkpoint: CheckpointFile = None,
 ) -> Diagnosis:
-    """Say how far a fit can be trusted: do the method's own assumptions hold.
+    """Say how far a fit can be trusted, and whether the method's own assumptions hold.
 
     Thresholdability (is every pair within a factor more dependent than every pair between
     factors, by what margin, which pairs decide), the same for each factor at its own threshold,
-    bounds on the probability of error, unique children and what hangs on single items, and which
-    missing edges keep items out.
+    bounds on the probability of error, unique children and what depends on single items, which
+    missing edges keep items out, and which factors are certified (:func:`dtstat.certify`).
 
     Bounds are conditional: on the margin of the population being that of the sample, on the
     threshold in the middle of the gap, and on items without ties; there are none for ratings. Those
@@ -71,7 +74,7 @@ def diagnose(
     n_jobs, progress
         Workers, as in :func:`dtstat.dependence`, and progress.
     checkpoint
-        File to which each resample is added when done; the same call goes on where it ends.
+        File to which each resample is added when done; the same call resumes where it ends.
 
     Returns
     -------
@@ -96,14 +99,17 @@ def diagnose(
     violated: x1–x2 (0.28) within a factor is weaker than x1–x9 (0.38) between factors
     """
     if not isinstance(fit, DTFit):
-        raise InputError(f"`fit` must be a result of fit(); got {type(fit).__name__}.", "fit")
+        raise InputError(
+            f"`fit` must be a result of fit(); got {type(fit).__name__}. Call diagnose(fit, data).",
+            "fit",
+        )
     if not fit.n_factors:
         raise InputError("The fit has no factor, so there is nothing to diagnose.", "fit")
     if data is None and n_boot is not None:
         raise InputError(
             "`n_boot` needs the data: a fit does not keep them. Call diagnose(fit, data).", "data"
         )
-    intervals = None
+    intervals = certificate = None
     if data is not None:
         count = checks.integer(
             "n_boot", _N_BOOT if n_boot is None else n_boot, 2, "200 is usually enough."
@@ -120,9 +126,10 @@ def diagnose(
         }
         ledger = open_checkpoint(checkpoint, header)
         intervals = margin_intervals(fit, rows, count, number, jobs, progress, ledger)
+        certificate = _certificate(fit, rows, number)
     with one_thread():
         implied, simulated = implied_dependence(fit)
-    return Diagnosis(fit, implied, simulated, intervals)
+    return Diagnosis(fit, implied, simulated, intervals, certificate)
 
 
 def margin(
@@ -204,6 +211,14 @@ def _rows_of_fit(fit: DTFit, data: Data) -> RowDependence:
     rows = row_dependence(items, fit, fit.call.measure)
     check_same_data(fit, rows)
     return rows
+
+
+def _certificate(fit: DTFit, rows: RowDependence, seed: int) -> Certificate | None:
+    """Certify what can be; None where errors are not known, or rows or items are too few."""
+    if rows.measure not in BRIDGES or rows.n_rows < FEWEST_ROWS or rows.items.n_items < 3:
+        return None
+    with silenced():  # what there is to warn of was said of the fit
+        return certify(rows.items, structure=fit, min_children=2, seed=seed)
 
 
 def margin_intervals(

@@ -5,7 +5,6 @@ The tables are made in :mod:`dtstat.trust.diagnosis_tables`.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,9 +15,9 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.canvas import draw
-from dtstat.core.errors import InputError, silenced
-from dtstat.core.saved import register, save
-from dtstat.core.tables import Summary
+from dtstat.core.errors import silenced
+from dtstat.core.saved import Saved, register
+from dtstat.core.tables import Printed, Summary
 from dtstat.curves.estimate import draw_answers
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
@@ -28,7 +27,8 @@ from dtstat.factors.robust import implied_correlations
 from dtstat.simulation.designs import draw_normal
 from dtstat.structure.margin import Margin, structure_margin
 from dtstat.trust import diagnosis_tables as tables
-from dtstat.trust.bounds import Bound
+from dtstat.trust.bounds import Bound, find_bound
+from dtstat.trust.certificate import Certificate
 from dtstat.trust.plots import DIAGNOSIS_KINDS
 from dtstat.trust.survey import simulated_rows
 from dtstat.trust.unique_child import UniqueChildAudit
@@ -41,7 +41,7 @@ _IMPLIED_SEED = 0
 
 @register(shapes={"fit.support": "pd", "implied.values": "pp", "intervals.factors": "d2"})
 @dataclass(frozen=True, eq=False, repr=False)
-class Diagnosis:
+class Diagnosis(Saved, Printed):
     """How far a fit can be trusted.
 
     Attributes
@@ -55,12 +55,16 @@ class Diagnosis:
         Whether that was simulated, because no formula is known.
     intervals
         Intervals of the margins; None without data.
+    certificate
+        What is certain about the factors, with error 5 %; None without data, or where errors of the
+        measure are not known.
     """
 
     fit: DTFit
     implied: DependenceMatrix | None
     implied_is_simulated: bool
     intervals: MarginIntervals | None
+    certificate: Certificate | None = None
 
     @property
     def measure(self) -> str:
@@ -101,11 +105,7 @@ class Diagnosis:
         Those of correlations hold for items without ties only. Of a matrix it is not known whether
         there were ties: then the inequality is conditional on there being none.
         """
-        try:
-            known = Bound.of(self.measure)
-        except InputError:
-            return None
-        return known if known.covers_ties or not self.n_tied else None
+        return find_bound(self.measure, bool(self.n_tied))
 
     @property
     def normal(self) -> Bound | None:
@@ -133,7 +133,7 @@ class Diagnosis:
 
     @cached_property
     def factors(self) -> pd.DataFrame:
-        """One row per factor: is it on firm ground.
+        """One row per factor: whether it is on firm ground.
 
         Columns: factor, n_items, margin (γ_C of all its items), lower, upper (95 %), weakest_within
         and outside (the pairs that set it), core (the clique it is read off), core_margin,
@@ -147,7 +147,7 @@ class Diagnosis:
 
     @cached_property
     def audit(self) -> UniqueChildAudit:
-        """Unique children, what hangs on single items, and what keeps items out of factors."""
+        """Unique children, what depends on single items, and what keeps items out of factors."""
         return tables.unique_child_audit(self.fit)
 
     @property
@@ -203,13 +203,6 @@ class Diagnosis:
             If matplotlib is not installed.
         """
         return draw(DIAGNOSIS_KINDS, self, kind, ax, {})
-
-    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
-
-        A result saved there before is replaced; any other file only with ``overwrite=True``.
-        """
-        save(self, path, overwrite)
 
     def __repr__(self) -> str:
         return f"Diagnosis: margin {self.margin.value:.3f} by {self.measure}, {self.verdict}"

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core.arrays import BoolArray, IntArray
-from dtstat.core.tables import Facts, Summary, Table, labeled_lines
+from dtstat.core.tables import Facts, Summary, Table, labeled_lines, with_texts
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.fit.frames import chosen_candidate
 from dtstat.structure.margin import LocalMargin, Pair, local_margin_of
@@ -19,6 +19,7 @@ from dtstat.trust.unique_child import UniqueChildAudit, audit
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
+    from dtstat.trust.certificate import Certificate
     from dtstat.trust.diagnosis import Diagnosis
 
 _MOST_ITEMS = 8  # named in a cell
@@ -224,9 +225,26 @@ def diagnosis_facts(diagnosis: Diagnosis) -> Facts:
     if diagnosis.gap is not None:
         low, high = diagnosis.gap
         facts.insert(3, ("Threshold", f"no dependence lies between {low:.3f} and {high:.3f}"))
+    if diagnosis.certificate is not None:
+        facts.append(("Certified", _certified_text(diagnosis, diagnosis.certificate)))
     if diagnosis.intervals is None:
         facts.append(("", "Intervals need the answers: diagnose(fit, data)."))
     return tuple(facts)
+
+
+def _certified_text(diagnosis: Diagnosis, certificate: Certificate) -> str:
+    """Say which factors, or the cliques they are read off, are cliques of the population."""
+    sure = {members.tobytes() for members in certificate.members[certificate.certified]}
+    parts = []
+    for support, what in ((diagnosis.fit.support, ""), (core_support(diagnosis.fit), "core of ")):
+        names = diagnosis.fit.factor_names
+        found = [n for n, one in zip(names, support.T, strict=True) if one.tobytes() in sure]
+        parts += [what + name for name in found if name not in parts]
+    percent = f"{100 * certificate.error:g} %"
+    text = f"{', '.join(parts) or 'no factor'} (error at most {percent} for all)"
+    if certificate.at_least is not None:
+        text += f"; at least {certificate.at_least} factors, small ones included (error {percent})"
+    return text
 
 
 def _margin_text(diagnosis: Diagnosis) -> str:
@@ -245,7 +263,7 @@ def _margin_text(diagnosis: Diagnosis) -> str:
 def _graph_text(diagnosis: Diagnosis) -> str:
     bound = diagnosis.bound
     if not diagnosis.margin.satisfied:
-        return "no one threshold gives this structure; factors have their own, see below"
+        return "no single threshold gives this structure; each factor has its own, see below"
     if bound is None:
         return f"{_no_bound(diagnosis)} (see bounds())"
     return (
@@ -269,7 +287,8 @@ def _no_bound(diagnosis: Diagnosis) -> str:
 def _unique_text(audit: UniqueChildAudit) -> str:
     if not audit.satisfied:
         without = audit.factors.loc[audit.factors["n_unique"] == 0, "factor"]
-        return f"none: {', '.join(without)}; the condition is violated"
+        have = "has none" if len(without) == 1 else "have none"
+        return f"{', '.join(without)} {have}: the condition is violated"
     if audit.fragile:
         return f"every factor has one; a factor hangs on each of: {', '.join(audit.fragile)}"
     return "every factor has at least two; no single item's loss would lose a factor"
@@ -338,7 +357,8 @@ def _dropping_table(diagnosis: Diagnosis, max_rows: int) -> Table | None:
     if not rows:
         return None
     shown = pd.DataFrame(rows[:max_rows], columns=["item", "without it"])
-    return Table.from_frame(shown, "Items without which a factor is lost or harder to see")
+    table = Table.from_frame(shown, "Items without which a factor is lost or harder to see")
+    return with_texts(table, shown["item"], diagnosis.fit.item_texts)
 
 
 def _outside_table(diagnosis: Diagnosis, max_rows: int) -> Table | None:
@@ -359,7 +379,8 @@ def _outside_table(diagnosis: Diagnosis, max_rows: int) -> Table | None:
     if len(shown) > max_rows:
         notes.append(f"{len(shown) - max_rows} items not shown.")
     title = "Items outside the cores, and the edges they lack"
-    return Table.from_frame(shown.head(max_rows).rename(columns=_HEADERS), title, notes)
+    table = Table.from_frame(shown.head(max_rows).rename(columns=_HEADERS), title, notes)
+    return with_texts(table, shown["item"].head(max_rows), diagnosis.fit.item_texts)
 
 
 def _drop_empty_intervals(frame: pd.DataFrame, diagnosis: Diagnosis) -> pd.DataFrame:
@@ -377,4 +398,4 @@ def _first_names(names: tuple[str, ...]) -> str:
 def _probability(value: float) -> str:
     if math.isnan(value):
         return "unknown"
-    return f"{value:.2g}" if value < 0.995 else "no bound"
+    return f"{value:.2g}" if value < 0.995 else "1"

@@ -12,7 +12,7 @@ import pandas as pd
 from dtstat.core import canvas, checks
 from dtstat.core.canvas import DrawFunction
 from dtstat.core.errors import InputError
-from dtstat.core.loading_table import table_order
+from dtstat.core.loading_tables import table_order
 from dtstat.core.plots import share_map
 from dtstat.fit.plots import draw_margin
 

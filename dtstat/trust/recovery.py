@@ -1,10 +1,11 @@
 """Sample size by simulation: draw surveys, see whether the structure is found, adjust n.
 
-Three events are looked for (:func:`recovery_events`): one threshold separates all pairs of items,
-every factor is seen at a threshold of its own, or ``fit`` finds exactly the factors. The chance of
-recovery is taken to rise with log n as a logistic curve. After a bracket is found by
-doubling or halving, batches are drawn at the n where the curve, fitted to all draws so far,
-reaches the target; since nearly all draws are made there, the curve need only be right nearby.
+Four events are looked for (:func:`recovery_events`): one threshold separates all pairs of items,
+every factor is seen at a threshold of its own, ``fit`` finds exactly the factors, or ``certify``
+certifies all of them. The chance of recovery is taken to rise with log n as a logistic curve.
+After a bracket is found by doubling or halving, batches are drawn at the n where the curve, fitted
+to all draws so far, reaches the target; since nearly all draws are made there, the curve need only
+be right nearby.
 """
 
 from __future__ import annotations
@@ -22,17 +23,22 @@ from dtstat.core.parallel import Jobs, Progress, run, track
 from dtstat.core.saved import register
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import RowDependence, dependence_matrix
+from dtstat.dependence.measures import BRIDGES
 from dtstat.fit.request import FitRequest
 from dtstat.search.choose import by_first_item
 from dtstat.structure.margin import margin_values
+from dtstat.trust.certify import certifies
 from dtstat.trust.stability import StructureFinder
 from dtstat.trust.survey import SurveyDesign
 
 Recovers = Callable[[int, np.random.Generator], bool]
 
-_PILOT = 40  # draws at each n of the bracket
+CERTIFIED_ERROR = 0.05  # of the certificates that are planned for
+_PILOT, _FEW_PILOT = 20, 10  # draws at each n of the bracket, and where draws are dear
+_MANY_DRAWS = 100
 _BATCHES = 8
 _CONFIRMATIONS = 3
+_NEARBY, _ENOUGH = 1.15, 250  # a factor of n, and draws that outweigh a curve
 _TOO_FAR = 2.0  # standard errors that draws may fall short of the curve
 # Where all draws so far are at one n, nothing is known of the slope; then it is about this.
 _SLOPE, _SLOPE_SD, _LEAST_SLOPE = 6.0, 3.0, 0.5
@@ -46,11 +52,14 @@ _LARGEST_LOG = 600.0
 
 def recovery_events(design: SurveyDesign, call: FitRequest) -> dict[str, Recovers]:
     """Return what to simulate, by the names of the targets of a plan."""
-    return {
+    events: dict[str, Recovers] = {
         "graph": _SurveyEvent(partial(_thresholds_separate, False), design, call),
         "factors": _SurveyEvent(partial(_thresholds_separate, True), design, call),
         "fit": _SurveyEvent(_fit_finds, design, call),
     }
+    if call.measure in BRIDGES and design.support.sum(axis=0).min() > 1:
+        events["certified"] = _SurveyEvent(_all_certified, design, call)
+    return events
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +92,13 @@ def _fit_finds(design: SurveyDesign, call: FitRequest, n: int, rng: np.random.Ge
     rows = RowDependence(items, call.measure, call.missing)
     found = StructureFinder(rows, call)(np.arange(n), int(rng.integers(2**53)))
     return np.array_equal(found, by_first_item(design.support))
+
+
+def _all_certified(
+    design: SurveyDesign, call: FitRequest, n: int, rng: np.random.Generator
+) -> bool:
+    items = as_items(design.draw(n, rng), screened=False)
+    return certifies(items, call.measure, design.support, CERTIFIED_ERROR)
 
 
 @register(shapes={"rows": "m", "draws": "m", "recovered": "m"})
@@ -154,7 +170,7 @@ def rows_for_recovery(
         Give up beyond.
     """
     tries = _Tries(recovers, seed, n_jobs, most_rows)
-    total = n_draws + 6 * _PILOT  # the bracket takes some six steps
+    total = n_draws + 4 * _pilot(n_draws)  # the bracket takes some four steps
     steps = _approach(tries, target, start, n_draws)
     for _ in track(steps, progress, "simulating", total=total):
         pass
@@ -183,8 +199,16 @@ class _Tries:
             yield
 
     def answer(self, target: float) -> int:
-        """Rows at which the curve fitted so far reaches the target, within what may be tried."""
-        n = math.ceil(_quantile(*_fit(*self.columns()), target))
+        """Rows at which the curve fitted so far reaches the target, within what may be tried.
+
+        Where there are draws enough nearby, by these alone: no curve is right far and wide.
+        """
+        rows, draws, recovered = self.columns()
+        reached = _quantile(*_fit(rows, draws, recovered), target)
+        near = (rows > reached / _NEARBY) & (rows < reached * _NEARBY)
+        if draws[near].sum() >= _ENOUGH:
+            reached = _quantile(*_fit(rows[near], draws[near], recovered[near]), target)
+        n = math.ceil(reached)
         return max(_FEWEST_ROWS, min(n, self.most_rows))
 
     def near(self, n: int) -> tuple[int, float]:
@@ -217,16 +241,16 @@ def _draw(recovers: Recovers, n: int, seed: int, key: int) -> bool:
 
 
 def _approach(tries: _Tries, target: float, start: int, n_draws: int) -> Iterator[None]:
-    n = max(_FEWEST_ROWS, min(start, tries.most_rows))
-    yield from tries.at(n, _PILOT)
+    n, pilot = max(_FEWEST_ROWS, min(start, tries.most_rows)), _pilot(n_draws)
+    yield from tries.at(n, pilot)
     rising = tries.rate(n) < target
     while (tries.rate(n) < target) == rising:
         further = min(2 * n, tries.most_rows) if rising else max(n // 2, _FEWEST_ROWS)
         if further == n:
             break
         n = further
-        yield from tries.at(n, _PILOT)
-    if n == tries.most_rows and tries.rate(n) < target - _TOO_FAR * _spread(target, _PILOT):
+        yield from tries.at(n, pilot)
+    if n == tries.most_rows and tries.rate(n) < target - _TOO_FAR * _spread(target, pilot):
         return  # not even with so many: more draws would not help
     for _ in range(_BATCHES):
         yield from tries.at(tries.answer(target), math.ceil(n_draws / _BATCHES))
@@ -234,6 +258,10 @@ def _approach(tries: _Tries, target: float, start: int, n_draws: int) -> Iterato
         if tries.near(tries.answer(target))[0] >= n_draws / 2:
             break
         yield from tries.at(tries.answer(target), math.ceil(n_draws / 2))
+
+
+def _pilot(n_draws: int) -> int:
+    return _PILOT if n_draws >= _MANY_DRAWS else _FEW_PILOT
 
 
 def _conclude(tries: _Tries, target: float, n_draws: int) -> RecoveryCurve:

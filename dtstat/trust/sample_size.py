@@ -400,7 +400,7 @@ def _size(factor_size: object) -> int:
 
 
 def _margin(margin: object) -> float:
-    return checks.positive_unit("margin", margin, "It is half a distance of dependences.")
+    return checks.positive_unit("margin", margin, "It is half the difference of two dependences.")
 
 
 def _error(error: object) -> float:

@@ -27,7 +27,6 @@ from dtstat.dependence.maximal import exceeding_pairs
 from dtstat.dependence.measures import BRIDGES
 from dtstat.factors.copula import latent_correlations
 from dtstat.factors.reported import Answers, Source
-from dtstat.factors.small_models import fit_small
 from dtstat.fit.api import fit as fit_data
 from dtstat.fit.curve_pipeline import fit_curves
 from dtstat.fit.pipeline import Problem, fit_items, refuse_uncovered, search, typical_rows
@@ -60,7 +59,7 @@ def stability(
     checkpoint: CheckpointFile = None,
     **options: Any,
 ) -> Stability:
-    """Run the whole procedure on resamples, and see what comes out again.
+    """Run the whole procedure on resamples, and see what comes out the same.
 
     Rows are drawn, dependence, search and choice are run on them, and factors are matched to
     those of all rows. Shares of resamples are not probabilities of being right.
@@ -86,7 +85,7 @@ def stability(
     n_jobs, progress
         Workers, as in :func:`dtstat.dependence`, and progress.
     checkpoint
-        File to which each resample is added when done. The same call goes on where that file ends,
+        File to which each resample is added when done. The same call resumes where that file ends,
         whatever ended it; ``n_boot`` and ``n_jobs`` may differ.
     options
         Arguments of :func:`dtstat.fit`.
@@ -259,7 +258,7 @@ class StructureFinder:
         answers = Answers.of(self.dependence.items.take(rows))
         n, smallest = typical_rows(matrix), self.call.min_children
         problem = Problem(matrix, Source(latent, answers), latent.R, n, smallest)
-        _, outcome = search(problem, self.call, Run(self.dependence.measure, self.grid), fit_small)
+        _, outcome = search(problem, self.call, Run(self.dependence.measure, self.grid))
         support = by_first_item(outcome.best.proposal.support)
         refuse_uncovered(support, matrix.names, self.call)
         return support

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +13,8 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray
 from dtstat.core.canvas import draw
-from dtstat.core.saved import register, save
-from dtstat.core.tables import Facts, Summary, Table, labeled_lines
+from dtstat.core.saved import Saved, register
+from dtstat.core.tables import Facts, Printed, Summary, Table, labeled_lines, with_texts
 from dtstat.dependence.maximal import HiddenPair
 from dtstat.structure.compare import compare
 from dtstat.structure.structure import Structure
@@ -34,7 +33,7 @@ _STRUCTURES = 5  # listed in the table of structures
     rules={"pairs are of the items": lambda one: _pairs_exist(one)},
 )
 @dataclass(frozen=True, eq=False, repr=False)
-class Stability:
+class Stability(Saved, Printed):
     """How stable a structure is under resampling of the whole procedure.
 
     All shares are shares of resamples: how often something comes out again. They are not
@@ -83,7 +82,7 @@ class Stability:
 
     @property
     def n_factors(self) -> pd.DataFrame:
-        """How many resamples have so many factors: n_factors, count, share."""
+        """How many resamples found each number of factors: n_factors, count, share."""
         counts = self.agreement.n_factors
         frame = pd.DataFrame({"n_factors": list(counts), "count": list(counts.values())})
         return frame.assign(share=frame["count"] / max(self.main.n_done, 1))
@@ -165,7 +164,7 @@ class Stability:
 
     @property
     def disagreement(self) -> pd.DataFrame:
-        """Pairs that depend by more than ranks show: first, second, rank, any, excess."""
+        """Pairs that depend more than ranks show: first, second, rank, any, excess."""
         names = self.fit.item_names
         rows = [
             (names[one.first], names[one.second], one.rank_correlation, one.any_correlation)
@@ -222,13 +221,6 @@ class Stability:
             If matplotlib is not installed.
         """
         return draw(STABILITY_KINDS, self, kind, ax, {})
-
-    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Write the result to a file that :func:`dtstat.load` reads, such as "name.dtstat".
-
-        A result saved there before is replaced; any other file only with ``overwrite=True``.
-        """
-        save(self, path, overwrite)
 
     def __repr__(self) -> str:
         f1 = self.agreement.f1.mean()
@@ -323,7 +315,8 @@ def _item_table(result: Stability, max_rows: int) -> Table:
     notes = ["stability: share of resamples in which the item is where it is here, and only there."]
     if len(shown) < len(frame):
         notes.append(f"{len(frame) - len(shown)} more stable items not shown.")
-    return Table.from_frame(shown, "Items, the least stable first", notes)
+    table = Table.from_frame(shown, "Items, the least stable first", notes)
+    return with_texts(table, shown["item"], result.fit.item_texts)
 
 
 def _structure_table(result: Stability) -> Table:
@@ -352,7 +345,7 @@ def _pair_table(result: Stability, max_rows: int) -> Table:
     notes = ["any: correlation after the best functions of both items; rank: Spearman's."]
     if len(shown) < len(frame):
         notes.append(f"{len(frame) - len(shown)} more pairs not shown.")
-    return Table.from_frame(shown, "Pairs that depend by more than ranks show", notes)
+    return Table.from_frame(shown, "Pairs that depend more than ranks show", notes)
 
 
 def _pairs_exist(stability: Stability) -> bool:

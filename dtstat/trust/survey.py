@@ -38,6 +38,7 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError
 from dtstat.core.saved import register
+from dtstat.core.tables import Printed
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
@@ -63,7 +64,7 @@ def _factors_have_items(design: SurveyDesign) -> bool:
     rules={"factors have items": _factors_have_items},
 )
 @dataclass(frozen=True, eq=False, repr=False)
-class SurveyDesign:
+class SurveyDesign(Printed):
     """Items, factors and how strongly they are tied; made by :func:`survey_design`.
 
     Attributes

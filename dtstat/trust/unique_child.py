@@ -1,4 +1,4 @@
-"""The unique child condition (Condition 1): how likely it is, and what hangs on single items."""
+"""The unique child condition (Condition 1): how likely it is, and what depends on single items."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError
+from dtstat.core.tables import Printed
 from dtstat.structure.margin import local_margin
 from dtstat.structure.structure import Structure
 
@@ -93,13 +94,14 @@ def _all_served(p: int, d: int, alpha: float) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UniqueChildAudit:
+class UniqueChildAudit(Printed):
     """What the factors of a structure owe to single items.
 
     Attributes
     ----------
     factors
-        One row per factor: n_items, n_unique, unique_children, and whether the condition holds.
+        One row per factor: n_items, n_unique, unique_children; the condition holds where n_unique
+        is not 0.
     dropping
         One row per item: its factors, whether it is a unique child, the factors that are lost from
         the graph without it, the factor that absorbs them, and how far the local margin of

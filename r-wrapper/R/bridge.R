@@ -48,13 +48,18 @@ without_prompts <- function(code) {
 
 no_module <- function(reason) {
   python <- tryCatch(reticulate::py_config()$python, error = function(e) NULL)
+  forced <- forced_python()
+  named <- if (nzchar(forced)) paste0(" RETICULATE_PYTHON is set to ", forced, ".")
   first <- strsplit(reason, "\n")[[1]][1]
   message <- if (is.null(python)) {
-    "Python 3.11 or newer was not found. Run install_dtstat() once, then restart R."
+    paste0(
+      "Python ", oldest_python, " or newer was not found.", named,
+      " Run install_dtstat() once, then restart R; dt_sitrep() says more."
+    )
   } else {
     paste0(
-      "The Python part of dtstat is not installed for ", python, " (", first,
-      "). Run install_dtstat() once, then restart R; dt_sitrep() says more."
+      "The Python part of dtstat is not installed for ", python, " (", first, ").", named,
+      " Run install_dtstat() once, then restart R; dt_sitrep() says more."
     )
   }
   kind <- if (is.null(python)) "dtstat_error_no_python" else "dtstat_error_no_module"
@@ -63,7 +68,7 @@ no_module <- function(reason) {
 
 # Call a function of Python; `arguments` by name.
 ask <- function(name, arguments, progress = FALSE, call = sys.call(-1)) {
-  encoded <- Map(encode, arguments, names(arguments))
+  encoded <- Map(encode, in_lower_case(arguments, name), names(arguments))
   module <- bridge()
   answer <- module$call(name, reticulate::dict(encoded), progress_of(progress))
   data <- data_argument(name)
@@ -72,9 +77,24 @@ ask <- function(name, arguments, progress = FALSE, call = sys.call(-1)) {
   decode(answer$value)
 }
 
+# Choices may be written in capitals, as in psych and lavaan: "Spearman", "Varimax", "MLR".
+choices <- c(
+  "measure", "search", "estimator", "criterion", "uncovered", "missing", "misfit", "rotation",
+  "scheme", "information", "se", "test", "parameterization", "latent", "second_parent"
+)
+
+in_lower_case <- function(arguments, name) {
+  if (name == "dependence_matrix") return(arguments) # a measure of any name
+  given <- names(arguments) %in% choices
+  arguments[given] <- lapply(arguments[given], lower_case)
+  arguments
+}
+
 # What R calls the argument `data` of Python.
 data_argument <- function(name) {
-  switch(name, predict = "newdata", diagnose = , report = "data", "x")
+  switch(name, predict = "newdata", diagnose = , report = , bootstrap = , vuong = , regress = ,
+    plausible_values = "data",
+    fit_reliability = "answers", "x")
 }
 
 progress_of <- function(progress) {

@@ -3,6 +3,8 @@
 #' `dt_datasets()` lists them, `dt_dataset()` loads one.
 #'
 #' @param name One of the names that `dt_datasets()` lists.
+#' @param people Add what is known of the people, for comparing groups? It is school and age of the
+#'   children in the sets of Holzinger and Swineford.
 #' @return `dt_datasets()`: a data frame with the columns `name`, `rows`, `items`, `title` and
 #'   `source`. `dt_dataset()`: a data frame, one row per person or country, one column per item; `NA`
 #'   where an answer is missing.
@@ -16,8 +18,25 @@ dt_datasets <- function() ask("datasets", list())
 
 #' @rdname dt_datasets
 #' @export
-dt_dataset <- function(name) {
-  without_nan(ask("load_dataset", list(name = name), call = match.call()))
+dt_dataset <- function(name, people = FALSE) {
+  without_nan(ask("load_dataset", list(name = name, people = people), call = match.call()))
+}
+
+#' A file as a survey program exports it
+#'
+#' To try reading one. "big_five_qualtrics.csv" has the answers of 560 people to 25 items of the
+#' International Personality Item Pool, every fifth of psych's `bfi`, as Qualtrics would have exported them.
+#'
+#' @param name The file; there is one.
+#' @return Its path, for [dt_read_survey()].
+#' @export
+#' @examples
+#' if (dt_available()) {
+#'   survey <- dt_read_survey(dt_example_file(), id = "ResponseId", columns = "A1-O5")
+#'   survey[1:3, 1:2]
+#' }
+dt_example_file <- function(name = "big_five_qualtrics.csv") {
+  ask("example_file", list(name = name), call = match.call())
 }
 
 #' Save a result to a file, and read it again

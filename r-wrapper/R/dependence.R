@@ -4,7 +4,8 @@
 #' once and fit several times, or to fit to another measure than correlation. Signs are kept, but
 #' all that follows uses absolute values, so reverse-keyed items need no recoding.
 #'
-#' @param x Answers: a data frame or matrix, people in rows, items in columns.
+#' @param x Answers: a data frame or matrix, people in rows, items in columns; or a design of
+#'   [dt_survey_design()], for the dependence in its population.
 #' @param measure A name from [dt_measures()]. Rank measures see monotone dependence; "distance",
 #'   "hsic", "maximal" and "xi" see any.
 #' @param missing Rows with gaps: "pairwise" (each pair on the rows both items have), "listwise"
@@ -19,7 +20,7 @@
 #' @return An object of class `dt_dependence`: a list with `values` (the matrix), `items`,
 #'   `measure`, `n_obs` and `pairwise_n` (rows behind each pair, or `NULL`). With `floor`, of class
 #'   `dt_sparse_dependence`: `pairs` (a data frame, the strongest first), `items`, `measure`, `n_obs`
-#'   and `floor`.
+#'   and `floor`. `x[c("A1", "A2")]` has the dependence of some items.
 #' @seealso [dt_dependence_matrix()] for a matrix you already have.
 #' @export
 #' @examples
@@ -30,6 +31,9 @@
 dt_dependence <- function(x, measure = "spearman", missing = "pairwise", n_jobs = NULL,
                           progress = interactive(), floor = NULL, memory = 2) {
   call <- match.call()
+  if (inherits(x, "dt_survey_design")) {
+    return(as_result(ask("design_dependence", list(design = x, measure = measure), call = call), call))
+  }
   arguments <- list(
     data = x, measure = measure, missing = missing, n_jobs = n_jobs, floor = floor, memory = memory
   )

@@ -5,7 +5,7 @@
 #' time, run [install_dtstat()]; [dt_sitrep()] says what is found.
 #'
 #' @keywords internal
-#' @importFrom stats coef fitted logLik nobs predict residuals
+#' @importFrom stats anova coef confint fitted logLik nobs predict residuals vcov
 "_PACKAGE"
 
 utils::globalVariables(".data")

@@ -2,7 +2,8 @@
 #'
 #' How many factors, which items belong to which, how well that fits, and what else was possible.
 #' Items are joined where their dependence exceeds a threshold; cliques with an item of their own may
-#' be factors. Structures made of them are fitted, and one is chosen.
+#' be factors. They are the leaves of a tree that has a structure for every number of factors down
+#' to one. The level that stands out most is the answer; `$levels` and [dt_level()] have the others.
 #'
 #' @param x Answers (data frame or matrix, people in rows), a matrix of dependence made by
 #'   [dt_dependence()] or [dt_dependence_matrix()], a covariance or correlation matrix, or a
@@ -10,11 +11,15 @@
 #'   elsewhere in R, `.` stands for all columns, `-` takes some out (`~ . - id`), and columns can be
 #'   computed (`~ log(A1) + I(6 - A2)`). Interactions, terms of several columns such as `poly()`, and
 #'   a left side are refused.
-#' @param measure What is thresholded; see [dt_measures()].
-#' @param search "barcode": every factor at its own threshold; "threshold": one for all;
-#'   "sequential": as "barcode", then factors that show only when others are explained, because all
-#'   their items have a second parent. This is a heuristic: no theorem says when it is right. Unless
-#'   that explains clearly more, the answer is the first.
+#' @param n_factors Number of factors, if it is known; `NULL` to let the data decide. psych's
+#'   `nfactors` is accepted.
+#' @param measure What is thresholded; see [dt_measures()]. psych's `cor` is accepted, with its names
+#'   ("cor", "poly", "tet", "mixed") and these.
+#' @param search "tree": cliques, each factor at its own threshold, are joined two by two down to one
+#'   factor; "threshold": one threshold for all factors, as in the paper; "sequential": the tree, then
+#'   factors that show only when others are explained, because all their items have a second parent.
+#'   This is a heuristic: no theorem says when it is right. Unless that explains clearly more, the
+#'   answer is that of "tree".
 #' @param thresholds For "threshold": "exact", a number of evenly spaced ones, or a vector.
 #' @param estimator "copula" (ranks), "linear" (Pearson correlations), or with curves of the
 #'   responses "spline", "neural", "variational". With "copula" ratings are reported as ratings:
@@ -22,7 +27,10 @@
 #'   the chosen one are from polychoric correlations, or mixed ones if some items are continuous.
 #'   With curves, long-tailed items are fitted by their normal scores, except with
 #'   `preset = "paper"`.
-#' @param criterion "ebic", "bic", "aic", "validation", "validation_2se" or "cv".
+#' @param criterion "step": of the levels of the tree that the rows support, the one at which one
+#'   fewer factor costs most beside what one more gains, and on which different ways to sort the items
+#'   agree; where there is no tree, or curves are fitted, it means "ebic". "ebic", "bic", "aic": fit
+#'   against number of parameters. "validation", "validation_2se", "cv": likelihood of people left out.
 #' @param min_children Fewest items of a factor.
 #' @param uncovered Items of no clique: "attach", "report" or "error".
 #' @param refine Add and drop single loadings where that pays?
@@ -43,9 +51,20 @@
 #' @param data With a formula: the data frame.
 #' @param checkpoint With curves: file to which each structure is added when it is fitted.
 #'   The same call goes on where that file ends, whatever ended it.
+#' @param labels What the items ask, for tables, plots and the page: a named vector or list, item to
+#'   text. Without it, the attribute `label` of the columns, as haven reads it from SPSS files.
 #' @param ... Arguments of the default method.
 #' @return An object of class `dt_fit`: a list that prints, tidies and saves without Python.
-#'   `summary(fit, intervals = TRUE)` and `tidy(fit)` have standard errors and 95 % intervals.
+#'   `levels` is a data frame, one row per number of factors: `n_factors`; `chosen`; `level` ("fine"
+#'   and "broad": the two that stand out); `supported` (do the rows support so many?);
+#'   `one_fewer_costs` (log-likelihood per person that the items of two factors lose if these are
+#'   joined), `joins` (the two that lose least; items are sorted anew at every level, so that the
+#'   level with one factor fewer need not be that join), `correlation` (of these); `agreement` (mean
+#'   adjusted Rand index of different ways to sort the items); `step` (what the choice goes by);
+#'   `cost` (ebic with the rows counted as `n_effective`, `NA` where it was not needed). It has no
+#'   rows if no tree was searched.
+#'   `summary(fit, intervals = TRUE)` and `tidy(fit, conf.int = TRUE)` have standard errors and 95 %
+#'   intervals.
 #' @section Warnings:
 #' Of class `dtstat_warning`, if answers look like codes for missing ones (-9, 99, ...), an item is a
 #' copy, a sum or another exact combination of others, there are fewer rows than items, correlations
@@ -57,31 +76,38 @@
 #'   fit <- dt_fit(dt_dataset("holzinger_swineford_9"))
 #'   fit
 #'   coef(fit)
+#'   fit$levels
+#'   coef(dt_fit(dt_dataset("holzinger_swineford_9"), n_factors = 2))
 #' }
 dt_fit <- function(x, ...) UseMethod("dt_fit")
 
 #' @rdname dt_fit
 #' @export
-dt_fit.default <- function(x, measure = "spearman", search = "barcode", thresholds = "exact",
-                           estimator = "copula", criterion = "ebic", min_children = 3,
-                           uncovered = "attach", refine = FALSE, missing = "pairwise",
-                           misfit = "estimated", structure = NULL, finalists = 3, preset = NULL,
-                           n_obs = NULL, seed = NULL, n_jobs = NULL, progress = interactive(),
-                           checkpoint = NULL, ...) {
-  n_obs <- psych_n_obs(n_obs, list(...))
+dt_fit.default <- function(x, n_factors = NULL, measure = "spearman", search = "tree",
+                           thresholds = "exact", estimator = "copula", criterion = "step",
+                           min_children = 2, uncovered = "attach", refine = FALSE,
+                           missing = "pairwise", misfit = "estimated", structure = NULL,
+                           finalists = 3, preset = NULL, n_obs = NULL, seed = NULL, n_jobs = NULL,
+                           progress = interactive(), checkpoint = NULL, labels = NULL, ...) {
+  named <- !missing(measure)
+  dots <- habits(list(...), c("n.obs", "nfactors", "cor"), dt_fit.default, "dt_fit")
+  n_obs <- one_of_two(n_obs, dots, "n_obs", "n.obs")
+  n_factors <- one_of_two(n_factors, dots, "n_factors", "nfactors")
+  measure <- psych_measure(one_of_two(if (named) measure, dots, "measure", "cor"), measure)
   if (is_moments(x)) {
-    held <- if (missing(measure)) "pearson" else measure
+    held <- if (named || !is.null(dots$cor)) measure else "pearson"
     x <- dt_dependence_matrix(as.matrix(x), n_obs, held)
   }
-  if (!is.null(structure)) structure <- dt_structure(structure)
+  if (!is.null(structure)) structure <- structure_argument(structure, "structure")
   call <- match.call()
   call[[1]] <- as.name("dt_fit")
   arguments <- list(
-    data = x, measure = measure, search = search, thresholds = given_thresholds(thresholds), estimator = estimator,
-    criterion = criterion, min_children = min_children, uncovered = uncovered, refine = refine,
+    data = x, n_factors = n_factors, measure = measure, search = search,
+    thresholds = given_thresholds(thresholds), estimator = estimator, criterion = criterion,
+    min_children = min_children, uncovered = uncovered, refine = refine,
     missing = missing, misfit = misfit, structure = structure, finalists = finalists,
     preset = preset, n_obs = n_obs, seed = seed, n_jobs = n_jobs,
-    checkpoint = file_path(checkpoint)
+    checkpoint = file_path(checkpoint), labels = given_labels(labels)
   )
   as_result(ask("fit", arguments, progress, call), call)
 }
@@ -171,21 +197,38 @@ item_values <- function(expression, name, data, where) {
   values
 }
 
-# psych's users write n.obs.
-psych_n_obs <- function(n_obs, dots) {
-  others <- setdiff(names(dots), "n.obs")
-  if (length(others) || (length(dots) && is.null(names(dots)))) {
-    stop_input("There is no argument `", c(others, "...")[1], "`.")
-  }
-  if (is.null(n_obs)) dots[["n.obs"]] else n_obs
+#' Another level of a fit
+#'
+#' A fit has a structure for every number of factors; `fit$levels` lists them. This fits another of
+#' them than the chosen one. Its factors are named after those of the fit: "F1+F2" takes in the items
+#' of both, "F1a" and "F1b" are parts of F1. Items move, so that a level is not always made of whole
+#' factors of another.
+#'
+#' @param fit Result of [dt_fit()] with a tree of factors: not with curves, and not with
+#'   `search = "threshold"`.
+#' @param which Number of factors; "fine" or "broad": the two levels that stand out.
+#' @return An object of class `dt_fit`.
+#' @seealso [as_lavaan()] for models of both levels.
+#' @export
+#' @examples
+#' if (dt_available()) {
+#'   fit <- dt_fit(dt_dataset("holzinger_swineford_9"))
+#'   fit$levels
+#'   dt_level(fit, 2)
+#' }
+dt_level <- function(fit, which) {
+  must_be(fit, "dt_fit", "fit", "dt_fit()")
+  call <- match.call()
+  as_result(ask("level", list(state = fit$state, which = which), call = call), call)
 }
 
-# A plain list with the class that Python named, and the call.
+# Plain lists with the classes that Python named, and the call.
 as_result <- function(parts, call = NULL) {
-  if (!is.list(parts) || is.null(parts$class)) return(parts)
-  class <- parts$class
+  if (!is.list(parts) || is.data.frame(parts)) return(parts)
+  class <- parts[["class"]]
+  parts <- lapply(parts, as_result)
+  if (!(is.character(class) && startsWith(class[1], "dt_"))) return(parts)
   parts$class <- NULL
-  parts <- lapply(parts, function(one) if (is.list(one) && !is.data.frame(one)) as_result(one) else one)
   if (!is.null(call)) parts$call <- call
   structure(without_nan(parts), class = class)
 }

@@ -1,67 +1,118 @@
-#' Fit a confirmatory factor model or a structural equation model
+#' Fit a confirmatory factor model, a structural equation model or growth curves
 #'
 #' For a structure that theory gives, or to put a found one beside it. The model is completed as
 #' lavaan's `cfa` does: residual variances, correlated factors, and the first loading of every
-#' factor fixed at 1. Both functions are the same; with regressions `dt_sem()` reads better.
+#' factor fixed at 1. `dt_sem()` is the same; with regressions it reads better. `dt_growth()` models
+#' means as lavaan's `growth` does: those of factors are free, the intercepts of outcomes 0.
+#'
+#' Calls of lavaan's `cfa()`, `sem()` and `growth()` can be taken over: `dt_cfa(model, data)` is the
+#' same as `dt_cfa(data, model)`; `data`, `sample.cov`, `sample.nobs` and `sample.mean` are accepted for
+#' `x`, `n_obs` and `means`, names with dots for those with underscores (`std.lv`, `group.equal`),
+#' `meanstructure` for `mean_structure`; estimators may be written in capitals, and `missing = "ml"` means "fiml". An
+#' argument that lavaan has and this function has not is refused, not ignored.
 #'
 #' @param x Answers: a data frame or matrix, people in rows; columns that the model does not name
-#'   are ignored. With the estimator "ml" also a covariance matrix with `n_obs`; and, for models that
-#'   do not depend on the scales of the items, a matrix of Pearson correlations, see
-#'   [dt_dependence_matrix()].
+#'   are ignored. With the estimator "ml" also a covariance matrix with `n_obs`, or a list of them
+#'   for several groups; and, for models that do not depend on the scales of the items, a matrix of
+#'   Pearson correlations, see [dt_dependence_matrix()].
 #' @param model Text in lavaan's syntax, in which columns may have the names that [make.names()]
-#'   makes of theirs; or anything else that [dt_structure()] takes, such as a list of keys or a result
-#'   of [dt_fit()]: every factor then points where the first of its items that is not reversed points.
+#'   makes of theirs; a fitted model, to fit the same text again; or anything else that
+#'   [dt_structure()] takes, such as a list of keys or a result of [dt_fit()]: every factor then
+#'   points where the first of its items that is not reversed points.
 #' @param estimator "ml": maximum likelihood; "mlr": the same with standard errors and tests that do
-#'   not need normal answers; "fiml": as `missing = "fiml"`; "dwls": for ordinal items, from
-#'   polychoric correlations.
+#'   not need normal answers, from the scores of the rows; "mlm", "mlmv", "mlmvs": from the fourth
+#'   moments, with tests adjusted in mean, mean and variance (shifted), and mean and variance (other
+#'   degrees of freedom); "mlf": standard errors from first derivatives; "fiml": as
+#'   `missing = "fiml"`; "gls", "wls", "uls" (and "ulsm", "ulsmv", "ulsmvs"): least squares of
+#'   covariances. For ordered items, from their polychoric correlations: "wlsmv" (the default with
+#'   `ordered`): diagonally weighted least squares with robust standard errors and a test adjusted in
+#'   mean and variance; "wlsm": with a test adjusted in mean; "ulsmv", "ulsm": the same without
+#'   weights; "dwls", "uls": without the robust standard errors and tests; "wls": full weights.
 #' @param missing "listwise": rows without any gap; "fiml": all rows, if answers are missing at
-#'   random.
-#' @param ordered Names of items to take as ordinal, or `TRUE` for all; makes the estimator "dwls".
+#'   random; "fiml.x": also rows without some observed predictors; "pairwise": for ordered items,
+#'   every statistic from the rows that have its items.
+#' @param ordered Names of items to take as ordered, or `TRUE` for all that are not mere predictors;
+#'   makes the estimator "wlsmv".
 #' @param std_lv Fix the variances of the factors at 1 instead of their first loadings?
 #' @param orthogonal Are the factors, and what regressions leave of them, uncorrelated?
-#' @param mean_structure Estimate intercepts? By default only when rows with gaps are used.
-#' @param n_obs Number of people behind a covariance matrix.
-#' @return An object of class `dt_cfa`: a list with `parameters`, `standardized`, `loadings`,
-#'   `factor_correlations`, `uniquenesses`, `r_squared`, `fit_measures`, `residuals`, `fitted` (the
-#'   covariances that the model implies), and more.
+#' @param mean_structure Estimate intercepts? By default only when rows with gaps are used, or with
+#'   groups.
+#' @param n_obs Number of people behind a covariance matrix; of each group if there are several.
+#' @param means Means that go with a covariance matrix; of each group if there are several.
+#' @param group Column that says which group a row belongs to; the model is fitted in all groups at
+#'   once. The first group is the one of the first row.
+#' @param group_equal Parameters that are equal in all groups, some of "loadings", "intercepts",
+#'   "means", "thresholds", "regressions", "residuals", "residual_covariances", "lv_variances",
+#'   "lv_covariances".
+#' @param group_partial Parameters that are not equal all the same, as in "visual =~ x2".
+#' @param effect_coding `TRUE`: loadings average 1 and intercepts 0 in each factor, instead of a
+#'   marker item; or one of "loadings", "intercepts".
+#' @param information "expected", "observed" or "first.order", on which standard errors of ml
+#'   estimators rest; by default what the estimator says.
+#' @param se Standard errors: "standard", "robust.sem", "robust.huber.white" or "none"; by default what
+#'   the estimator says.
+#' @param test Test reported first: "standard", "satorra.bentler", "yuan.bentler.mplus",
+#'   "scaled.shifted" or "mean.var.adjusted"; by default what the estimator says.
+#' @param sampling_weights Column of sampling weights; standard errors and tests are then those of
+#'   "mlr". Ordered items are weighted with "wlsmv", "wlsm", "ulsmv" or "ulsm".
+#' @param sampling_weights_normalization What weights add up to: "total", the number of rows; "group",
+#'   that of each group; "none", what they add up to as they are.
+#' @param cluster Column that says with which cluster (school, household) a row was drawn. Standard
+#'   errors and tests are then those of "mlr" (of ordered items, of "wlsmv" and its like), with scores
+#'   added up by cluster.
+#' @param fixed_x Are observed predictors given? `FALSE` models their moments, too.
+#' @param group_label Names of the groups in the order to take them; others are left out.
+#' @param rotation How the factors of exploratory blocks, `efa("b")*f1 + efa("b")*f2 =~ ...`, are
+#'   rotated: "geomin", "oblimin" or "varimax".
+#' @param auxiliary Columns that help to say which answers are missing, with `missing = "fiml"`.
+#' @param parameterization What gives the variables behind ordered items their scale: "delta"
+#'   (variance 1, or scales `x1 ~*~ x1`) or "theta" (residual variance 1).
+#' @param method "joint": all parameters at once; "sam": structural after measurement (Rosseel and Loh
+#'   2022), the measurement model of each factor first, then what relates the factors.
+#' @param bounds "pos.var": no free variance may become negative; "pos.ov.var" and "pos.lv.var" say so
+#'   of observed and of latent variables only.
+#' @param ... Arguments by their names in lavaan.
+#' @return An object of class `dt_cfa`: a list with `parameters`, `standardized`, `coefficients` (the
+#'   free parameters), `vcov`, `loadings`, `factor_correlations`, `uniquenesses`, `r_squared`,
+#'   `fit_measures`, `residuals`, `fitted` (the covariances that the model implies), and more. With
+#'   groups, `parameters` and `standardized` have a column `group`, and the tables of items and
+#'   factors are lists with one entry per group.
+#' @seealso [summary()][summary.dt_cfa] prints it, [dt_cfa_methods] has what R's generics say,
+#'   [dt_parameters()] tables of it.
 #' @export
 #' @examples
 #' if (dt_available()) {
+#'   items <- dt_dataset("holzinger_swineford_9")
 #'   model <- "textual =~ x4 + x5 + x6; speed =~ x7 + x8 + x9"
-#'   fit <- dt_cfa(dt_dataset("holzinger_swineford_9"), model)
-#'   fit$fit_measures[c("chisq", "df", "cfi", "rmsea")]
+#'   fit <- dt_cfa(items, model)
+#'   fit
+#'
+#'   # as lavaan writes it
+#'   dt_cfa(model, data = items, std.lv = TRUE, estimator = "MLR")
 #'
 #'   model <- "ind60 =~ x1 + x2 + x3; dem60 =~ y1 + y2 + y3 + y4; dem60 ~ ind60"
 #'   dt_sem(dt_dataset("political_democracy"), model)$r_squared["dem60"]
 #' }
 dt_cfa <- function(x, model, estimator = "ml", missing = "listwise", ordered = NULL,
-                   std_lv = FALSE, orthogonal = FALSE, mean_structure = NULL, n_obs = NULL) {
-  call <- match.call()
-  arguments <- list(
-    data = x, model = given_model(model), estimator = estimator, missing = missing,
-    ordered = ordered, std_lv = std_lv, orthogonal = orthogonal, mean_structure = mean_structure,
-    n_obs = n_obs
-  )
-  as_result(ask("cfa", arguments, call = call), call)
+                   std_lv = FALSE, orthogonal = FALSE, mean_structure = NULL, n_obs = NULL,
+                   means = NULL, group = NULL, group_equal = NULL, group_partial = NULL,
+                   effect_coding = FALSE, information = NULL, se = NULL, test = NULL,
+                   sampling_weights = NULL, sampling_weights_normalization = "total",
+                   cluster = NULL, fixed_x = TRUE, group_label = NULL, rotation = "geomin",
+                   auxiliary = NULL, parameterization = "delta", method = "joint",
+                   bounds = "none", ...) {
+  fit_model("cfa", environment(), match.call(), ...)
 }
 
 #' @rdname dt_cfa
 #' @export
-dt_sem <- function(x, model, estimator = "ml", missing = "listwise", ordered = NULL,
-                   std_lv = FALSE, orthogonal = FALSE, mean_structure = NULL, n_obs = NULL) {
-  call <- match.call()
-  arguments <- list(
-    data = x, model = given_model(model), estimator = estimator, missing = missing,
-    ordered = ordered, std_lv = std_lv, orthogonal = orthogonal, mean_structure = mean_structure,
-    n_obs = n_obs
-  )
-  as_result(ask("sem", arguments, call = call), call)
-}
+dt_sem <- dt_cfa
+body(dt_sem) <- quote(fit_model("sem", environment(), match.call(), ...))
 
-# lavaan's users write a text of several lines as one string or as several.
-given_model <- function(model) {
-  if (is.character(model)) paste(model, collapse = "\n") else dt_structure(model)
-}
+#' @rdname dt_cfa
+#' @export
+dt_growth <- dt_cfa
+body(dt_growth) <- quote(fit_model("growth", environment(), match.call(), ...))
 
 #' Fit an exploratory factor model
 #'
@@ -75,22 +126,42 @@ given_model <- function(model) {
 #' @param method "minres" or "ml".
 #' @param n_obs Number of people behind a covariance or correlation matrix, or behind a matrix of
 #'   dependence that does not know it; tests and RMSEA need it.
+#' @param labels What the items ask: a named vector or list, item to text. Without it, the attribute
+#'   `label` of the columns.
+#' @param ... Arguments of psych's `fa()` by its names: `nfactors`, `rotate`, `fm`, `n.obs`, and `cor`
+#'   ("cor", "poly", "tet", "mixed", or a name of [dt_measures()]) for other correlations.
 #' @return An object of class `dt_efa`: a list with `loadings`, `factor_correlations`,
-#'   `uniquenesses`, `communalities`, `variance` (what each factor explains), `fit_measures`, and
-#'   more.
-#' @seealso [dt_structure()] to say which items belong, from the loadings.
+#'   `uniquenesses`, `communalities`, `complexity`, `heywood` (items explained without error),
+#'   `variance` (what each factor explains), `fit_measures`, `weights` (of standardized items in
+#'   scores), and more.
+#' @seealso [dt_structure()] to say which items belong, from the loadings; [dt_efa_methods] for scores
+#'   and residuals; [as_psych_fa()] for psych.
 #' @export
 #' @examples
 #' if (dt_available()) {
 #'   fit <- dt_efa(dt_dataset("holzinger_swineford_9"), n_factors = 3)
 #'   round(fit$loadings, 2)
 #'   as_structure(fit, cutoff = 0.3)$keys
+#'
+#'   # as psych writes it
+#'   dt_efa(dt_dataset("holzinger_swineford_9"), nfactors = 3, rotate = "varimax", fm = "ml")
 #' }
-dt_efa <- function(x, n_factors, rotation = "oblimin", method = "minres", n_obs = NULL) {
+dt_efa <- function(x, n_factors = NULL, rotation = "oblimin", method = "minres", n_obs = NULL,
+                   labels = NULL, ...) {
   call <- match.call()
+  theirs <- c(n_factors = "nfactors", rotation = "rotate", method = "fm", n_obs = "n.obs")
+  dots <- habits(list(...), c(theirs, "cor"), dt_efa, "dt_efa")
   arguments <- list(
-    data = x, n_factors = n_factors, rotation = rotation, method = method, n_obs = n_obs
+    data = x, n_factors = n_factors, rotation = rotation,
+    method = method, n_obs = n_obs, labels = given_labels(labels)
   )
+  arguments <- in_our_names(arguments, dots, theirs, names(call))
+  if (is.null(arguments$n_factors)) {
+    stop_input("`n_factors` is missing: how many? dt_parallel_analysis() suggests a number.")
+  }
+  if (!is.null(dots$cor) && !is_matrix(x)) {
+    arguments$data <- dt_dependence(x, psych_measure(dots$cor), progress = FALSE)
+  }
   as_result(ask("efa", arguments, call = call), call)
 }
 
@@ -109,6 +180,7 @@ dt_efa <- function(x, n_factors, rotation = "oblimin", method = "minres", n_obs 
 #'   the last three, noise is cut where the items are and has the same gaps.
 #' @param seed Whole number; the same seed gives the same answer.
 #' @param progress Show a bar?
+#' @param ... psych's names of these arguments: `n.obs`, `n.iter`, `quant`, `cor`.
 #' @return An object of class `dt_parallel_analysis`: a list with `n_factors`, `n_components`,
 #'   `eigenvalues` (a data frame, observed beside those of noise), `quantile`, `n_iter`, `n_obs` and
 #'   `seed`.
@@ -118,11 +190,15 @@ dt_efa <- function(x, n_factors, rotation = "oblimin", method = "minres", n_obs 
 #'   dt_parallel_analysis(dt_dataset("holzinger_swineford_9"), n_iter = 5, seed = 1)$n_factors
 #' }
 dt_parallel_analysis <- function(x, n_obs = NULL, n_iter = 20, quantile = 0.95,
-                                 measure = "pearson", seed = NULL, progress = interactive()) {
+                                 measure = "pearson", seed = NULL, progress = interactive(), ...) {
   call <- match.call()
+  theirs <- c(n_obs = "n.obs", n_iter = "n.iter", quantile = "quant", measure = "cor")
+  dots <- habits(list(...), theirs, dt_parallel_analysis, "dt_parallel_analysis")
   arguments <- list(
     data = x, n_obs = n_obs, n_iter = n_iter, quantile = quantile, measure = measure, seed = seed
   )
+  arguments <- in_our_names(arguments, dots, theirs, names(call))
+  arguments$measure <- psych_measure(arguments$measure, "pearson")
   as_result(ask("parallel_analysis", arguments, progress, call), call)
 }
 
@@ -175,11 +251,7 @@ given_solution <- function(x, argument) {
 #'   dt_kmo(dt_dataset("holzinger_swineford_9"))
 #' }
 dt_kmo <- function(x) {
-  found <- without_nan(ask("kmo", list(data = x), call = match.call()))
-  items <- if (inherits(x, "dt_dependence")) x$items else colnames(x)
-  if (is.null(items)) items <- paste0("x", seq_along(found$per_item))
-  names(found$per_item) <- items
-  found
+  without_nan(ask("kmo", list(data = x), call = match.call()))
 }
 
 #' Test whether the items are correlated at all

@@ -9,7 +9,9 @@
 #' @param measure A name from [dt_measures()].
 #' @param thresholds "exact" for all there are; a whole number for so many, evenly spaced from 0 to
 #'   1; or the thresholds themselves.
-#' @param min_children Fewest items of a factor, at least 2.
+#' @param min_children Fewest items of a factor, at least 2. The default is 3, where that of
+#'   [dt_fit()] is 2: a fit asks whether a pair pays for itself, a path asks nothing, and with 2
+#'   every tie that is in no larger clique is a factor.
 #' @param missing Rows with gaps: "pairwise", "listwise" or "error".
 #' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
@@ -18,17 +20,19 @@
 #'   all independent have one neighbor on average. `NULL` keeps all pairs.
 #' @param memory With `floor`: GB that blocks, prepared items and pairs may take; the floor is
 #'   raised, with a warning, if there are more pairs.
-#' @return An object of class `dt_path`: a list with `candidates` (a data frame, one row a
+#' @return An object of class `dt_path`: a list with `candidates` (a data frame, one row per
 #'   structure), `keys` (their factors and items; of more than 2000 structures only those of the
 #'   longest-lived), `steps` (a data frame, one row per interval of
 #'   thresholds: a structure may come back), `barcode` (a data frame, one row per clique with the
-#'   thresholds between which it is seen), `thresholds`, `min_children` and `dependence`.
+#'   thresholds between which it is seen), `thresholds`, `min_children` and `dependence`. `dt_at()`: the
+#'   structure at one threshold, of class `dt_structure`.
 #' @export
 #' @examples
 #' if (dt_available()) {
 #'   path <- dt_path(dt_dataset("holzinger_swineford_9"))
 #'   head(path$candidates)
 #'   path$keys[[1]]
+#'   dt_at(path, 0.3)
 #' }
 dt_path <- function(x, measure = "spearman", thresholds = "exact", min_children = 3,
                     missing = "pairwise", n_jobs = NULL, progress = interactive(), floor = NULL,

@@ -44,20 +44,25 @@ dt_response_curves <- function(fit) {
   without_nan(ask("response_curves", list(state = fit$state), call = match.call()))
 }
 
-#' Write a page about a fit
+#' Write a report about a fit
 #'
-#' One file with the whole analysis, for a browser: a slider over all thresholds, loadings, curves,
-#' what else was possible and how far to trust it. It needs no network and can be sent to anybody.
+#' As a page, one file with the whole analysis, for a browser. It opens on the answer: the factors
+#' with their items and loadings, and how sure they are. Then the tree and all thresholds to explore,
+#' descriptives, reliability, curves, and how to reproduce it. It needs no network and can be sent to
+#' anybody. As a Word document, what an article says: loadings, factor correlations, levels, fit and
+#' how sure it is, as tables in APA style, with the path diagram and how to reproduce it.
 #'
 #' @param fit Result of [dt_fit()].
-#' @param file Where to write it, such as "report.html". The folder must be there.
+#' @param file Where to write it: "report.html" for the page, "report.docx" for the document (needs
+#'   python-docx beside dtstat). The folder must be there.
 #' @param diagnosis Result of [dt_diagnose()] with the data, for intervals; made without them if
 #'   omitted.
 #' @param stability Result of [dt_stability()], to be shown, too.
 #' @param title Head line; what was found if omitted.
 #' @param data The answers that were fitted: short for `diagnosis = dt_diagnose(fit, data)`.
 #' @param open Show it in a browser?
-#' @param overwrite Replace a file of that name that is no page of dtstat? One that is, is replaced.
+#' @param overwrite Replace a file of that name that is no page of dtstat? One that is, is replaced; a
+#'   document, which may have been edited, is not.
 #' @return The path of the file, invisibly.
 #' @export
 #' @examples

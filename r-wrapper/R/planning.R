@@ -10,13 +10,16 @@
 #' @param factor_correlation Correlation of all factors, from 0 to below 1; or the matrix of
 #'   correlations.
 #' @param levels Points of the answer scale; `NULL` for continuous answers.
-#' @return An object of class `dt_survey_design`: a list with `loadings`, `factor_correlations` and
-#'   `levels`.
+#' @return An object of class `dt_survey_design`: a list with `loadings`, `factor_correlations`, `levels`,
+#'   `correlations` (of the items, before answers are cut into points) and `structure`. `simulate()`: a
+#'   data frame with the answers of `nsim` people. [dt_dependence()] and [dt_margin()] say what the
+#'   population is like.
 #' @export
 #' @examples
 #' if (dt_available()) {
 #'   design <- dt_survey_design(n_factors = 5, items_per_factor = 5, loading = 0.7)
 #'   dt_margin(design, measure = "kendall")$value
+#'   head(simulate(design, 200, seed = 1))
 #' }
 dt_survey_design <- function(n_factors = NULL, items_per_factor = 5, loading = 0.7,
                              factor_correlation = 0, levels = NULL) {
@@ -34,9 +37,9 @@ dt_survey_design <- function(n_factors = NULL, items_per_factor = 5, loading = 0
 #' Work out how many people a survey needs
 #'
 #' From what its designer knows: by guarantee, by normal approximation, and by simulation of the
-#' survey. Three things may be wanted: that one threshold separates all pairs of items ("graph"),
-#' that every factor is seen at its own threshold ("factors"), or that [dt_fit()] finds exactly the
-#' factors ("fit"). These are different events, so that a smaller number for one is no better bound of
+#' survey. Four things may be wanted: that one threshold separates all pairs of items ("graph"),
+#' that every factor is seen at its own threshold ("factors"), that [dt_fit()] finds exactly the
+#' factors ("fit"), or that [dt_certify()] certifies all of them ("certified"). These are different events, so that a smaller number for one is no better bound of
 #' another. Guarantees are for the threshold in the middle of the gap and for items without ties: for
 #' ratings (`levels`) there is none, only simulation.
 #'
@@ -51,8 +54,8 @@ dt_survey_design <- function(n_factors = NULL, items_per_factor = 5, loading = 0
 #' @param measure A name from [dt_measures()].
 #' @param error Probability of error that is accepted, between 0 and 1.
 #' @param sharp `FALSE` for the bounds that the paper writes, which need about twice the people.
-#' @param n_draws Surveys simulated around each answer; 0 for no simulation. The default of 2000
-#'   takes up to half a minute for 25 items.
+#' @param n_draws Surveys simulated around each answer, a tenth as many of those that are fitted
+#'   or certified; 0 for no simulation. More make the printed intervals narrower.
 #' @param most_rows Number of people at which simulation gives up.
 #' @param seed Whole number; `NULL` for a fresh one.
 #' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
@@ -67,7 +70,7 @@ dt_survey_design <- function(n_factors = NULL, items_per_factor = 5, loading = 0
 #' }
 dt_plan <- function(design = NULL, n_factors = NULL, items_per_factor = 5, loading = 0.7,
                     factor_correlation = 0, levels = NULL, measure = "spearman", error = 0.05,
-                    sharp = TRUE, n_draws = 2000, most_rows = 20000, seed = NULL, n_jobs = NULL,
+                    sharp = TRUE, n_draws = 400, most_rows = 20000, seed = NULL, n_jobs = NULL,
                     progress = interactive()) {
   call <- match.call()
   if (is.null(design)) {

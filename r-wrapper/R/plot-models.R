@@ -1,116 +1,5 @@
 # Pictures of items and factors: of all that has loadings or a matrix of dependence.
 
-# Items in one column, factors in another at the mean height of their items.
-plot_diagram <- function(loadings, attached = character(), cutoff = 0) {
-  loadings <- loadings[by_factor(loadings), , drop = FALSE]
-  arrows <- loading_lines(loadings, cutoff)
-  items <- data.frame(
-    item = rownames(loadings), y = rev(seq_len(nrow(loadings))),
-    state = item_states(loadings, arrows, attached)
-  )
-  heights <- factor_heights(loadings, items$y)
-  arrows$from <- heights[arrows$factor]
-  arrows$to <- items$y[match(arrows$item, items$item)]
-  factors <- data.frame(factor = names(heights), y = unname(heights))
-  ggplot2::ggplot() + diagram_lines(arrows) + diagram_points(items, factors, arrows$kind) +
-    diagram_axes(items, factors) + dt_theme() + ggplot2::theme(
-      panel.grid = ggplot2::element_blank(), axis.text.x = ggplot2::element_blank(),
-      axis.text.y.left = ggplot2::element_text(size = 9, face = "bold", colour = "black"),
-      axis.text.y.right = ggplot2::element_text(size = 8, colour = "black"),
-      legend.box = "vertical", legend.spacing.y = grid_unit(0, "pt")
-    )
-}
-
-# One row per loading; all but an item's largest are cross-loadings.
-loading_lines <- function(loadings, cutoff) {
-  at <- which(loadings != 0 & abs(loadings) >= cutoff, arr.ind = TRUE)
-  value <- loadings[at]
-  cross <- at[, "col"] != main_factor(loadings)[at[, "row"]]
-  kind <- ifelse(cross, ifelse(value < 0, 4L, 3L), ifelse(value < 0, 2L, 1L))
-  data.frame(
-    item = rownames(loadings)[at[, "row"]], factor = colnames(loadings)[at[, "col"]],
-    loading = value, size = abs(value), kind = factor(line_kinds[kind], levels = line_kinds)
-  )
-}
-
-line_kinds <- c("positive", "negative", "cross-loading", "negative cross-loading")
-
-item_states <- function(loadings, arrows, attached) {
-  items <- rownames(loadings)
-  state <- ifelse(items %in% attached, "attached", "item")
-  state[!items %in% arrows$item] <- "no factor"
-  factor(state, levels = c("item", "attached", "no factor"))
-}
-
-# Circles that would touch are moved apart.
-factor_heights <- function(loadings, y, apart = 1.5) {
-  belongs <- loadings != 0
-  shares <- abs(loadings) == apply(abs(loadings), 1, max, 0)
-  # An item of several factors counts for the one it loads on most, if that leaves any.
-  own <- belongs & shares
-  own[, colSums(own) == 0] <- belongs[, colSums(own) == 0]
-  heights <- colSums(own * y) / pmax(colSums(own), 1)
-  high_first <- order(-heights)
-  for (k in seq_along(high_first)[-1]) {
-    above <- heights[high_first[k - 1]]
-    heights[high_first[k]] <- min(heights[high_first[k]], above - apart)
-  }
-  heights
-}
-
-diagram_lines <- function(arrows) {
-  lines <- ggplot2::aes(
-    x = 0, xend = 1, y = .data$from, yend = .data$to, linewidth = .data$size,
-    colour = .data$kind, linetype = .data$kind
-  )
-  colours <- ink[c("blue", "red", "sky", "orange")]
-  list(
-    ggplot2::geom_segment(lines, data = arrows),
-    ggplot2::scale_linewidth_continuous(
-      name = "loading", range = c(0.2, 1.8), limits = c(0, max(1, arrows$size)),
-      breaks = c(0.3, 0.6, 0.9), labels = short
-    ),
-    ggplot2::scale_colour_manual(name = NULL, values = stats::setNames(colours, line_kinds)),
-    ggplot2::scale_linetype_manual(
-      name = NULL, values = stats::setNames(c("solid", "4212", "22", "12"), line_kinds)
-    )
-  )
-}
-
-diagram_points <- function(items, factors, kinds) {
-  list(
-    ggplot2::geom_point(ggplot2::aes(x = 0, y = .data$y), factors, size = 4.5, shape = 16),
-    ggplot2::geom_point(
-      ggplot2::aes(x = 1, y = .data$y, shape = .data$state), items, size = 2, fill = "white"
-    ),
-    ggplot2::scale_shape_manual(
-      name = NULL, values = c(item = 15, attached = 22, "no factor" = 4)
-    ),
-    ggplot2::guides(
-      shape = legend_of(items$state, order = 1),
-      colour = legend_of(kinds, order = 2, override.aes = list(linewidth = 0.8)),
-      linetype = legend_of(kinds, order = 2), linewidth = ggplot2::guide_legend(order = 3)
-    )
-  )
-}
-
-# One kind needs no legend.
-legend_of <- function(kinds, ...) {
-  if (length(unique(kinds)) < 2) "none" else ggplot2::guide_legend(...)
-}
-
-# Names are those of axes, so that ggplot2 leaves as much room as they need.
-diagram_axes <- function(items, factors) {
-  named_items <- ggplot2::dup_axis(breaks = items$y, labels = items$item, name = NULL)
-  list(
-    ggplot2::scale_y_continuous(
-      name = NULL, breaks = factors$y, labels = factors$factor, sec.axis = named_items,
-      expand = ggplot2::expansion(add = 0.6)
-    ),
-    ggplot2::scale_x_continuous(name = NULL, expand = ggplot2::expansion(add = c(0.05, 0.04)))
-  )
-}
-
 # Loadings with their numbers; those below the cutoff are left blank.
 plot_loadings <- function(loadings, cutoff = 0) {
   if (!ncol(loadings)) stop_input("There is no factor, so there are no loadings to draw.")
@@ -230,4 +119,24 @@ chosen_curves <- function(curves, items, factors) {
     curves <- curves[curves[[what]] %in% asked, ]
   }
   curves
+}
+
+# What each step of invariance costs in fit; a fall of CFI by .01 is notable (Cheung & Rensvold 2002).
+plot_invariance <- function(table) {
+  steps <- table$step[-1]
+  long <- data.frame(
+    step = factor(rep(steps, 2), levels = rev(steps)),
+    measure = rep(c("CFI", "RMSEA"), each = length(steps)),
+    change = c(table$delta_cfi[-1], table$delta_rmsea[-1])
+  )
+  ggplot2::ggplot(long, ggplot2::aes(x = .data$change, y = .data$step)) +
+    ggplot2::geom_vline(xintercept = 0, colour = "grey40") +
+    ggplot2::geom_vline(xintercept = -0.01, colour = ink[["blue"]], linetype = "22") +
+    ggplot2::geom_point(ggplot2::aes(colour = .data$measure, shape = .data$measure), size = 2.5) +
+    ggplot2::scale_colour_manual(name = NULL, values = c(CFI = ink[["blue"]], RMSEA = ink[["red"]])) +
+    ggplot2::scale_shape_manual(name = NULL, values = c(CFI = 16, RMSEA = 1)) +
+    ggplot2::labs(
+      x = "change from the step before", y = NULL, subtitle = "Dashed: CFI falls by .01."
+    ) +
+    dt_theme()
 }

@@ -6,9 +6,10 @@
 #' print by line types, shapes and lightness.
 #'
 #' Types of [dt_fit()], [dt_cfa()] and [dt_efa()]:
-#' * "diagram": factors and items; the wider the line, the larger the loading, cross-loadings
-#'   dashed, negative ones in another color, attached items hollow. Names do not touch if the
-#'   picture has 0.22 inch an item: `ggsave(height = 1 + 0.22 * 60)` for 60 items.
+#' * "diagram": the path diagram, fit to print: factors as ellipses, items as boxes (attached ones
+#'   dashed), arrows with loadings (cross-loadings dashed), regressions, and curved arrows with
+#'   correlations. `x$diagram$size` is the width and height in inches that it needs for letters of
+#'   full size: `ggsave("diagram.pdf", autoplot(x, size = c(8, 11)), width = 8, height = 11)`.
 #' * "loadings": the loadings as a heat map, with their numbers.
 #' * "residuals": the correlations that the model leaves, the largest named (not of [dt_efa()]).
 #'
@@ -23,14 +24,17 @@
 #'   so that dependent items are neighbors. With less than 0.1 inch per item some names are left
 #'   out.
 #'
-#' Types of [dt_fit()] only: "margin", the dependence of pairs that share a factor and of pairs that
+#' Types of [dt_fit()] only: "tree", items and factors from the fine level to one factor, joined at
+#' what one factor fewer costs, the two levels that stand out marked; levels are not nested, so this
+#' is the nested tree that follows them most closely; "margin", the dependence of pairs that share a factor and of pairs that
 #' do not, with the gap or the overlap between them; "curves", mean answers by factor.
 #'
 #' Types of [dt_diagnose()]: "margin" as above; "factors", every factor's margin at its own
 #' threshold. Types of [dt_stability()]: "items", how often an item belonged to a factor, the
 #' structure of all people outlined; "n_factors"; "sizes", agreement by number of people.
+#' [dt_invariance()]: change of CFI and RMSEA at each step; `$releases` lists what breaks one.
 #' [dt_plan()]: the chance of error by number of people. [dt_parallel_analysis()]: eigenvalues
-#' beside those of noise.
+#' beside those of noise. [dt_describe()]: the answers to each item.
 #'
 #' @param object,x A result of dtstat.
 #' @param type What to draw; see below.
@@ -39,8 +43,12 @@
 #'   there; `FALSE` leaves the criterion out.
 #' @param max_bars For "barcode": cliques drawn.
 #' @param items,factors For "curves": names of those to draw; all by default.
-#' @param target For a plan: "factors", "graph" or "fit", see [dt_plan()].
-#' @param ... Of `plot()`: arguments of `autoplot()`. Else not used.
+#' @param group For a model in groups: which one to draw; the first by default.
+#' @param size For "diagram": width and height of the picture in inches, to which letters are fitted.
+#' @param target For a plan: "factors", "graph", "fit" or "certified", see [dt_plan()].
+#' @param ... Of `plot()`: arguments of `autoplot()`. For "diagram": `residuals = TRUE` draws residual
+#'   variances, `texts = TRUE` writes what the items ask beside them, `stars = TRUE` marks significant
+#'   values of a model; these ask Python, as does another `cutoff`. Else not used.
 #' @return `autoplot()`: an object of class `ggplot`, to which anything of ggplot2 can be added;
 #'   `plot()`: `x`, invisibly.
 #' @name dt_plots
@@ -59,14 +67,15 @@ NULL
 #' @exportS3Method ggplot2::autoplot
 autoplot.dt_fit <- function(object,
                             type = c(
-                              "diagram", "dependence", "path", "barcode", "margin", "curves",
-                              "residuals", "loadings"
+                              "diagram", "tree", "dependence", "path", "barcode", "margin",
+                              "curves", "residuals", "loadings"
                             ),
                             cutoff = 0, scores = NULL, max_bars = 30, items = NULL,
-                            factors = NULL, ...) {
+                            factors = NULL, size = c(7, 7), ...) {
   x <- object
   switch(given_type(type, eval(formals(autoplot.dt_fit)$type)),
-    diagram = plot_diagram(x$loadings, x$attached, cutoff),
+    diagram = plot_diagram(x, cutoff, 0, size = size, ...),
+    tree = plot_tree(x$tree, x$levels, ncol(x$loadings)),
     dependence = plot_dependence(
       x$dependence, by_factor(x$loadings), x$structure$support, threshold_marks(x)
     ),
@@ -159,23 +168,35 @@ autoplot.dt_parallel_analysis <- function(object, ...) plot_parallel(object)
 
 #' @rdname dt_plots
 #' @exportS3Method ggplot2::autoplot
-autoplot.dt_efa <- function(object, type = c("loadings", "diagram"), cutoff = 0.3, ...) {
+autoplot.dt_efa <- function(object, type = c("loadings", "diagram"), cutoff = 0.3, size = c(7, 7), ...) {
   switch(given_type(type, eval(formals(autoplot.dt_efa)$type)),
     loadings = plot_loadings(object$loadings, cutoff),
-    diagram = plot_diagram(object$loadings, cutoff = cutoff)
+    diagram = plot_diagram(object, cutoff, 0.3, size = size, ...)
   )
 }
 
 #' @rdname dt_plots
 #' @exportS3Method ggplot2::autoplot
 autoplot.dt_cfa <- function(object, type = c("diagram", "loadings", "residuals"), cutoff = 0,
-                            ...) {
+                            group = NULL, size = c(7, 7), ...) {
+  if (length(object$groups)) {
+    object <- of_group(object, group)
+    group <- object$group
+  }
   switch(given_type(type, eval(formals(autoplot.dt_cfa)$type)),
-    diagram = plot_diagram(object$loadings, cutoff = cutoff),
+    diagram = plot_diagram(object, cutoff, 0, group, size, ...),
     loadings = plot_loadings(object$loadings, cutoff),
     residuals = plot_residuals(object$residuals, by_factor(object$loadings))
   )
 }
+
+#' @rdname dt_plots
+#' @exportS3Method ggplot2::autoplot
+autoplot.dt_invariance <- function(object, ...) plot_invariance(object$table)
+
+#' @rdname dt_plots
+#' @exportS3Method ggplot2::autoplot
+autoplot.dt_description <- function(object, ...) plot_answers(object$items$item, object$bars)
 
 show_picture <- function(x, ...) {
   need_ggplot2()
@@ -214,3 +235,11 @@ plot.dt_efa <- show_picture
 #' @rdname dt_plots
 #' @export
 plot.dt_cfa <- show_picture
+
+#' @rdname dt_plots
+#' @export
+plot.dt_invariance <- show_picture
+
+#' @rdname dt_plots
+#' @export
+plot.dt_description <- show_picture

@@ -1,9 +1,16 @@
 # Printing: everything from the parts of the object, so that it needs no Python.
 
+# Results whose page was written when they were made.
+print_text <- function(x, ...) {
+  cat(in_r(x$text), "\n", sep = "")
+  invisible(x)
+}
+
 #' @export
 print.dt_fit <- function(x, cutoff = 0.3, digits = 2, ...) {
   print_head(x)
   cat("\n")
+  if (!is.null(x$level_table)) print_levels(x$level_table)
   if (ncol(x$loadings)) {
     print_loadings(x, cutoff, digits)
     print_correlations(x$factor_correlations, digits)
@@ -13,6 +20,16 @@ print.dt_fit <- function(x, cutoff = 0.3, digits = 2, ...) {
   for (note in x$fit_notes) print_lines(in_r(note))
   for (note in x$notes) print_lines("Note: ", in_r(note), exdent = 6)
   invisible(x)
+}
+
+# The table that Python prints.
+print_levels <- function(table) {
+  cat("Levels:\n")
+  cells <- do.call(cbind, lapply(table$cells, as.character))
+  dimnames(cells) <- list(rep("", nrow(cells)), table$columns)
+  print(cells, quote = FALSE, right = TRUE)
+  for (note in table$notes) print_lines(in_r(note))
+  cat("\n")
 }
 
 # Sentences, as wide as the console.
@@ -43,14 +60,21 @@ print_loadings <- function(x, cutoff, digits) {
   shown <- x$loadings
   table <- format(round(shown, digits), nsmall = digits)
   table[abs(shown) < cutoff | shown == 0] <- ""
-  marks <- paste0(ifelse(x$unique_child, "*", ""), ifelse(rownames(shown) %in% x$attached, "+", ""))
+  marks <- ifelse(rownames(shown) %in% x$attached, "+", "")
   u2 <- round(x$uniquenesses, digits)
   table <- cbind(
     table, h2 = format(1 - u2, nsmall = digits), u2 = format(u2, nsmall = digits), " " = marks
   )
   print_lines(
-    "Standardized loadings (blank: below ", cutoff, "; * item of one factor, + attached):"
+    "Standardized loadings (blank: below ", cutoff, if (any(nzchar(marks))) "; + attached", "):"
   )
+  if (length(x$item_texts)) {
+    widths <- pmax(apply(nchar(table), 2, max), nchar(colnames(table)))
+    taken <- max(nchar(rownames(shown))) + sum(widths + 1)
+    texts <- text_column(rownames(shown), x$item_texts, taken)
+    table <- cbind(table, format(c("text", texts))[-1])
+    colnames(table)[ncol(table)] <- format("text", width = max(nchar(c("text", texts))))
+  }
   print(table, quote = FALSE, right = TRUE)
   out <- x$uncovered$item
   if (length(out)) print_lines("In no factor: ", printable(out, ", "), exdent = 2)
@@ -112,8 +136,8 @@ print.summary.dt_fit <- function(x, digits = 2, ...) {
 }
 
 print_intervals <- function(tidy) {
-  columns <- c("estimate", "std_error", "conf_low", "conf_high")
-  known <- !all(is.na(tidy$std_error))
+  columns <- c("estimate", "std.error", "conf.low", "conf.high")
+  known <- !all(is.na(tidy$std.error))
   cat("\nLoadings and factor correlations", if (known) ", with 95% intervals", ":\n", sep = "")
   shown <- format(round(tidy[if (known) columns else "estimate"], 3), nsmall = 3)
   print(cbind(tidy["term"], shown), row.names = FALSE)
@@ -130,7 +154,8 @@ print_candidates <- function(fit, max_rows) {
   columns <- c("n_factors", "n_loadings", "n_uncovered", scores, "origin")
   print(utils::head(found[columns], max_rows), digits = 5, row.names = FALSE)
   if (by_cost) {
-    cat("cost: ", fit$arguments$criterion, ", counting the rows as ", round(fit$n_effective),
+    criterion <- fit$arguments$criterion
+    cat("cost: ", if (criterion == "step") "ebic" else criterion, ", counting the rows as ", round(fit$n_effective),
         "; smaller is better.\n", sep = "")
   } else if (held_out) {
     print_lines(
@@ -208,19 +233,7 @@ print.dt_simulation <- function(x, ...) {
 }
 
 #' @export
-print.dt_survey_design <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
-  invisible(x)
-}
-
-# Results whose page was written when they were made.
-print_text <- function(x, ...) {
-  cat(in_r(x$text), "\n", sep = "")
-  invisible(x)
-}
-
-#' @export
-print.dt_cfa <- print_text
+print.dt_survey_design <- print_text
 
 #' @export
 print.dt_efa <- print_text
@@ -237,26 +250,23 @@ print.dt_plan <- print_text
 #' @export
 print.dt_parallel_analysis <- print_text
 
-# They say all they have to say at once.
-summary_text <- function(object, ...) object
+#' @export
+print.dt_invariance <- print_text
 
 #' @export
-summary.dt_cfa <- summary_text
+print.dt_score_test <- print_text
 
 #' @export
-summary.dt_efa <- summary_text
+print.dt_vuong <- print_text
 
 #' @export
-summary.dt_diagnosis <- summary_text
+print.dt_bootstrap <- print_text
 
 #' @export
-summary.dt_stability <- summary_text
+print.dt_model_power <- print_text
 
 #' @export
-summary.dt_plan <- summary_text
-
-#' @export
-summary.dt_parallel_analysis <- summary_text
+print.dt_factor_table <- print_text
 
 #' @export
 print.dt_solution_comparison <- function(x, digits = 2, ...) {

@@ -20,9 +20,15 @@ what_is_found <- function() {
   list(
     running = reticulate::py_available(initialize = FALSE),
     option = getOption("dtstat.python"),
-    forced = Sys.getenv("RETICULATE_PYTHON"),
+    forced = forced_python(),
     environment = reticulate::virtualenv_exists(environment_name)
   )
+}
+
+# The Python that RETICULATE_PYTHON names, "" if none; "managed" leaves the choice to reticulate.
+forced_python <- function() {
+  named <- Sys.getenv("RETICULATE_PYTHON")
+  if (identical(named, "managed")) "" else named
 }
 
 use_planned_python <- function() {
@@ -34,50 +40,6 @@ use_planned_python <- function() {
   invisible(plan)
 }
 
-#' Install the Python part of dtstat
-#'
-#' Makes a virtual environment and installs dtstat into it. Needed once; restart R afterwards.
-#'
-#' @param source What to install: `NULL` for the wheel that comes with this R package, the path of a
-#'   wheel or of a checkout, or "registry" for the published package.
-#' @param python Python to make the environment with, 3.11 or newer; `NULL` for the one found.
-#' @param extras Optional parts, such as "neural" or "survey".
-#' @return The name of the environment, invisibly.
-#' @export
-#' @examples
-#' \dontrun{
-#' install_dtstat()
-#' }
-install_dtstat <- function(source = NULL, python = NULL, extras = character()) {
-  target <- install_target(source, extras)
-  # R puts its own libraries first, with which a child Python may not find its own.
-  before <- Sys.getenv("LD_LIBRARY_PATH", NA)
-  Sys.unsetenv("LD_LIBRARY_PATH")
-  on.exit(if (!is.na(before)) Sys.setenv(LD_LIBRARY_PATH = before))
-  if (!reticulate::virtualenv_exists(environment_name)) {
-    without_prompts(
-      reticulate::virtualenv_create(environment_name, python = python, packages = FALSE)
-    )
-  }
-  reticulate::virtualenv_install(environment_name, target, ignore_installed = FALSE)
-  message("Installed. Restart R; dt_sitrep() then says what is found.")
-  invisible(environment_name)
-}
-
-install_target <- function(source, extras, wheels = system.file("python", package = "dtstat")) {
-  if (is.null(source)) {
-    source <- sort(list.files(wheels, "\\.whl$", full.names = TRUE), decreasing = TRUE)[1]
-    if (is.na(source)) {
-      stop_input("This copy of the package carries no wheel. Give the path of one as `source`.")
-    }
-  } else if (identical(source, "registry")) {
-    source <- "dtstat"
-  } else if (!file.exists(source)) {
-    stop_input("`source` must be a file, a folder or \"registry\"; there is no '", source, "'.")
-  }
-  if (length(extras)) paste0(source, "[", paste(extras, collapse = ","), "]") else source
-}
-
 #' Say what dtstat finds, and what to do if something is missing
 #'
 #' @return A list of what was found, invisibly; printed in plain words.
@@ -85,20 +47,55 @@ install_target <- function(source, extras, wheels = system.file("python", packag
 #' @examples
 #' dt_sitrep()
 dt_sitrep <- function() {
-  found <- what_is_found()
-  plan <- python_plan(found)
+  found <- c(what_is_found(), environment_found(), forced_found())
   works <- dt_available()
   hello <- if (works) bridge()$hello() else NULL
   lines <- c(
-    paste("R package:     dtstat", utils::packageVersion("dtstat")),
-    paste("reticulate:   ", utils::packageVersion("reticulate")),
-    paste("environment:  ", environment_name, if (found$environment) "(exists)" else "(missing)"),
-    paste("Python:       ", if (works) hello$executable else "not usable"),
-    paste("Python part:  ", if (works) paste("dtstat", hello$version) else the$reason),
-    if (!works) "What to do:    run install_dtstat() once, then restart R."
+    "R package" = paste("dtstat", utils::packageVersion("dtstat")),
+    "reticulate" = format(utils::packageVersion("reticulate")),
+    "RETICULATE_PYTHON" = if (nzchar(found$forced)) found$forced else "not set",
+    "dtstat.python" = found$option,
+    "environment" = paste(environment_name, environment_state(found)),
+    "Python" = if (works) hello$executable else "not usable",
+    "Python part" = if (works) paste("dtstat", hello$version) else the$reason,
+    "What to do" = if (!works) what_to_do(found)
   )
-  cat(lines, sep = "\n")
-  invisible(list(found = found, plan = plan, works = works, hello = hello))
+  for (label in names(lines)) {
+    said <- strwrap(
+      lines[[label]], getOption("width"), initial = sprintf("%-19s", paste0(label, ":")),
+      prefix = strrep(" ", 19)
+    )
+    cat(said, sep = "\n")
+  }
+  invisible(list(found = found, plan = python_plan(found), works = works, hello = hello))
+}
+
+environment_state <- function(found) {
+  if (!found$environment) return("(missing)")
+  used <- if (nzchar(found$forced)) ", not used because of RETICULATE_PYTHON" else ""
+  state <- if (is.null(found$version)) {
+    "broken"
+  } else if (found$version < oldest_python) {
+    paste0("too old: Python ", found$version)
+  } else {
+    paste("Python", found$version)
+  }
+  paste0("(", state, used, ")")
+}
+
+what_to_do <- function(found) {
+  if (!is.null(found$option)) {
+    return(paste0(
+      "the option dtstat.python decides; unset it, or install dtstat for ", found$option, "."
+    ))
+  }
+  if (nzchar(found$forced)) {
+    refused <- install_plan(found)$refuse
+    if (!is.null(refused)) return(refused)
+    return("RETICULATE_PYTHON decides. install_dtstat() installs for it; then restart R.")
+  }
+  if (found$running) return("another Python is running in this session. Restart R.")
+  "run install_dtstat() once, then restart R."
 }
 
 #' Is the Python part of dtstat usable?

@@ -16,7 +16,7 @@
 #' @param cutoff A loading of at least this size, whatever its sign, makes an item belong.
 #' @return An object of class `dt_structure`: a list with `support` (items by factors, `TRUE` where
 #'   an item belongs), `reversed` (`TRUE` where it loads negatively), `items`, `factors`, `keys`,
-#'   `uncovered` (items of no factor) and `satisfies_ucc` (has every factor an item of its own?).
+#'   `unique_children` (items of one factor alone, by factor), `uncovered` (items of no factor) and `satisfies_ucc` (has every factor an item of its own?).
 #' @export
 #' @examples
 #' big_two <- dt_structure(list(A = c("-A1", "A2", "A3"), C = c("C1", "C2", "-C4")))
@@ -47,6 +47,14 @@ dt_structure <- function(x, item_names = NULL, factor_names = NULL, reversed = N
 #' @rdname dt_structure
 #' @export
 as_structure <- dt_structure
+
+# The structure that is given as an argument, which messages name.
+structure_argument <- function(x, argument) {
+  tryCatch(dt_structure(x), dtstat_error_input = function(e) {
+    e$message <- sub("^`x`", paste0("`", argument, "`"), e$message)
+    stop(e)
+  })
+}
 
 is_model_text <- function(x) is.character(x) && length(x) == 1 && grepl("=~", x, fixed = TRUE)
 
@@ -84,7 +92,7 @@ signs_of_matrix <- function(x, cutoff) {
     return(if (is.null(x$reversed)) x$support * 1 else with_signs(x$support * 1, x$reversed))
   }
   # A confirmatory model says itself which items belong, however weakly.
-  if (inherits(x, "dt_cfa")) return(sign(x$loadings))
+  if (inherits(x, "dt_cfa")) return(sign(if (length(x$groups)) x$loadings[[1]] else x$loadings))
   x <- loadings_of(x)
   if (!(is.matrix(x) && (is.numeric(x) || is.logical(x)))) {
     stop_input(
@@ -102,6 +110,12 @@ signs_of_matrix <- function(x, cutoff) {
 
 # The matrix of loadings of a solution, whatever package made it; anything else as it is.
 loadings_of <- function(x) {
+  if (inherits(x, "dt_cfa") && length(x$groups)) {
+    stop_input(
+      "Every group of this model has its own loadings. Give those of one: fit$loadings[[\"",
+      x$groups[1], "\"]]."
+    )
+  }
   if (is.list(x) && !is.data.frame(x) && !is.null(x$loadings)) x <- x$loadings
   if (is.data.frame(x)) x <- as.matrix(x)
   # print methods of class "loadings" would hide small ones; here it is a matrix like any other
@@ -135,6 +149,9 @@ new_structure <- function(signs, items, factors) {
     support = support, reversed = signs < 0, items = items, factors = factors,
     keys = lapply(stats::setNames(seq_along(factors), factors), function(k) {
       paste0(ifelse(signs[, k] < 0, "-", ""), items)[support[, k]]
+    }),
+    unique_children = lapply(stats::setNames(factors, factors), function(k) {
+      rownames(own)[own[, k]]
     }),
     uncovered = items[rowSums(support) == 0], satisfies_ucc = all(colSums(own) > 0)
   )

@@ -90,14 +90,12 @@ must_be <- function(x, class, argument, maker) {
   }
 }
 
-# Arguments of dt_fit() that travel on; a misspelt one is refused here, where its name is known.
+# Arguments of dt_fit() that travel on; a misspelled one is refused here, where its name is known.
 fit_options <- function(options) {
   own <- c("x", "...", names(formals(dt_stability)))
   known <- setdiff(names(formals(dt_fit.default)), own)
-  unknown <- setdiff(names(options), known)
-  if (length(unknown) || (length(options) && is.null(names(options)))) {
-    stop_input("There is no argument `", c(unknown, "...")[1], "` of dt_fit().")
-  }
+  unknown <- setdiff(names_or_blanks(options), known)
+  if (length(unknown)) refuse_argument(unknown[1], known, "dt_fit")
   if (!is.null(options$thresholds)) options$thresholds <- given_thresholds(options$thresholds)
   options
 }
@@ -127,7 +125,7 @@ fit_options <- function(options) {
 dt_margin <- function(x, structure = NULL, measure = "kendall") {
   call <- match.call()
   if (!is.null(structure)) {
-    structure <- dt_structure(structure)
+    structure <- structure_argument(structure, "structure")
   } else if (!inherits(x, "dt_survey_design")) {
     stop_input("`structure` is missing: whose margin is wanted? See dt_structure().")
   }

@@ -4,7 +4,7 @@
 
 encode <- function(x, name = "x") {
   if (is.null(x)) return(list(kind = "null"))
-  if (inherits(x, c("dt_fit", "dt_cfa", "dt_diagnosis", "dt_stability", "dt_plan"))) {
+  if (inherits(x, c("dt_fit", "dt_cfa", "dt_diagnosis", "dt_stability", "dt_certificate", "dt_plan"))) {
     return(encode_object(class(x)[1], list(state = x$state)))
   }
   if (inherits(x, names(object_fields))) {
@@ -93,8 +93,18 @@ encode_frame <- function(x) {
   rows <- attr(x, "row.names")
   list(
     kind = "frame", names = as_list(enc2utf8(names(x))), columns = unname(columns),
-    rows = if (is.character(rows)) as_list(enc2utf8(rows)) else NULL, n = nrow(x)
+    rows = if (is.character(rows)) as_list(enc2utf8(rows)) else NULL, n = nrow(x),
+    texts = as_list(item_texts(x)), aside = as_list(attr(x, "aside", exact = TRUE))
   )
+}
+
+# Questions, as haven, labelled and Hmisc keep them; NULL if no column has one.
+item_texts <- function(x) {
+  texts <- vapply(unclass(x)[seq_along(x)], function(column) {
+    text <- attr(column, "label", exact = TRUE)
+    if (is.character(text) && length(text) == 1 && !is.na(text)) enc2utf8(unname(text)) else ""
+  }, "")
+  if (any(nzchar(texts))) unname(texts)
 }
 
 encode_column <- function(x, name) {
@@ -159,6 +169,10 @@ decode_list <- function(wire) {
 decode_frame <- function(wire) {
   columns <- lapply(wire$columns, decode)
   names(columns) <- texts(wire$names)
+  said <- texts(wire$texts)
+  for (k in which(nzchar(said))) attr(columns[[k]], "label") <- said[k]
   rows <- if (is.null(wire$rows)) .set_row_names(as.integer(wire$n)) else texts(wire$rows)
-  structure(columns, class = "data.frame", row.names = rows)
+  frame <- structure(columns, class = "data.frame", row.names = rows)
+  if (!is.null(wire$aside)) attr(frame, "aside") <- texts(wire$aside)
+  frame
 }

@@ -10,14 +10,33 @@ import dtstat as dt
 from dtstat.structure.margin import structure_margin
 
 
+def plain(name):
+    """A data set without the texts of its items."""
+    data = dt.load_dataset(name)
+    data.attrs.clear()
+    return data
+
+
 @pytest.fixture(scope="module")
 def fit():
-    return dt.fit(dt.load_dataset("holzinger_swineford_26"))
+    return dt.fit(plain("holzinger_swineford_26"))
 
 
 @pytest.fixture(scope="module")
 def file(fit, tmp_path_factory):
     return fit.report(tmp_path_factory.mktemp("page") / "report.html")
+
+
+@pytest.fixture
+def explored(opened):
+    """Open a page at its thresholds."""
+
+    def open_file(file):
+        page = opened(file)
+        page.click("#tab-explore")
+        return page
+
+    return open_file
 
 
 def sets(shown):
@@ -44,8 +63,8 @@ def move_to(page, threshold):
     )
 
 
-def test_every_threshold_shows_the_factors_of_the_path(fit, file, opened, explorer):
-    page = opened(file)
+def test_every_threshold_shows_the_factors_of_the_path(fit, file, explored, explorer):
+    page = explored(file)
     ends = np.concatenate([fit.path.barcode().births, fit.path.barcode().deaths])
     rng = np.random.default_rng(0)
     for threshold in [0.0, *rng.choice(ends, 25, replace=False), *rng.uniform(0, 0.8, 25)]:
@@ -55,8 +74,8 @@ def test_every_threshold_shows_the_factors_of_the_path(fit, file, opened, explor
         assert sets(shown) == expected(fit, shown.threshold)
 
 
-def test_arrow_keys_step_through_every_graph(fit, file, opened, explorer):
-    page = opened(file)
+def test_arrow_keys_step_through_every_graph(fit, file, explored, explorer):
+    page = explored(file)
     page.focus("#threshold")
     page.keyboard.press("Home")
     assert explorer(page).threshold == 0
@@ -72,8 +91,8 @@ def test_arrow_keys_step_through_every_graph(fit, file, opened, explorer):
     assert explorer(page).threshold == levels(fit)[10]
 
 
-def test_page_keys_step_through_the_structures(fit, file, opened, explorer):
-    page = opened(file)
+def test_page_keys_step_through_the_structures(fit, file, explored, explorer):
+    page = explored(file)
     bars = fit.path.barcode()
     changes = np.unique(np.concatenate([bars.births, bars.deaths]))
     page.focus("#threshold")
@@ -90,8 +109,8 @@ def test_page_keys_step_through_the_structures(fit, file, opened, explorer):
     assert shown.readout["Pairs joined"] == "0 of 325"
 
 
-def test_the_slider_follows_the_mouse(fit, file, opened, explorer):
-    page = opened(file)
+def test_the_slider_follows_the_mouse(fit, file, explored, explorer):
+    page = explored(file)
     box = page.locator("#threshold").bounding_box()
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + box["width"] * 0.8, middle)
@@ -110,8 +129,8 @@ def test_the_slider_follows_the_mouse(fit, file, opened, explorer):
         assert sets(shown) == expected(fit, shown.threshold)
 
 
-def test_screen_readers_are_told_the_structure(fit, file, opened, explorer):
-    page = opened(file)
+def test_screen_readers_are_told_the_structure(fit, file, explored, explorer):
+    page = explored(file)
     page.focus("#threshold")
     page.keyboard.press("ArrowRight")
     threshold = explorer(page).threshold
@@ -123,8 +142,8 @@ def test_screen_readers_are_told_the_structure(fit, file, opened, explorer):
     assert spoken.split(": ")[1] in page.get_attribute("canvas", "aria-label")
 
 
-def test_beside_it_stand_joins_margin_and_criterion(fit, file, opened, explorer):
-    page = opened(file)
+def test_beside_it_stand_joins_margin_and_criterion(fit, file, explored, explorer):
+    page = explored(file)
     scores, strength = fit.path_scores(), fit.dependence.strength
     for row in scores.iloc[[3, 12, -2]].itertuples():
         threshold = (row.tau_low + row.tau_high) / 2
@@ -142,8 +161,8 @@ def test_beside_it_stand_joins_margin_and_criterion(fit, file, opened, explorer)
         assert f"{abs(gap):.1f} {'above' if gap > 0 else 'below'}" in shown["ebic"]
 
 
-def test_the_structure_holds_over_the_span_that_is_said(fit, file, opened, explorer):
-    page = opened(file)
+def test_the_structure_holds_over_the_span_that_is_said(fit, file, explored, explorer):
+    page = explored(file)
     move_to(page, 0.4)
     shown = explorer(page)
     count, low, high = re.match(
@@ -156,11 +175,10 @@ def test_the_structure_holds_over_the_span_that_is_said(fit, file, opened, explo
     assert expected(fit, float(high) + 0.001) != expected(fit, 0.4)
 
 
-def test_chosen_factors_can_be_shown(fit, file, opened, explorer):
-    page = opened(file)
-    button = page.get_by_role("button", name="Show the chosen factors")
-    button.click()
-    shown = explorer(page)
+def test_chosen_factors_can_be_shown(fit, file, explored, explorer):
+    page = explored(file)
+    button = page.get_by_role("button", name="Show the factors of the level")
+    shown = explorer(page)  # the page opens on what its title says
     assert [label for label, _ in shown.factors] == list(fit.factor_names)
     assert sets(shown) == [set(fit.structure.children(k)) for k in fit.factor_names]
     assert button.get_attribute("aria-pressed") == "true"
@@ -169,6 +187,8 @@ def test_chosen_factors_can_be_shown(fit, file, opened, explorer):
     shown = explorer(page)
     assert button.get_attribute("aria-pressed") == "false"
     assert sets(shown) == expected(fit, shown.threshold)
+    button.click()
+    assert [label for label, _ in explorer(page).factors] == list(fit.factor_names)
 
 
 def numbers(page):
@@ -187,8 +207,8 @@ def item_point(page, fit, item):
     )
 
 
-def test_pointing_at_an_item_says_why_it_is_in(fit, file, opened, explorer):
-    page = opened(file)
+def test_pointing_at_an_item_says_why_it_is_in(fit, file, explored, explorer):
+    page = explored(file)
     move_to(page, 0.45)
     page.locator("canvas").scroll_into_view_if_needed()
     page.mouse.move(*item_point(page, fit, "t07_sentcomp"))
@@ -203,8 +223,8 @@ def test_pointing_at_an_item_says_why_it_is_in(fit, file, opened, explorer):
     assert f"loads {loading:.2f} on F2" in shown.why
 
 
-def test_tab_key_reaches_items_and_says_why_they_are_out(fit, file, opened, explorer):
-    page = opened(file)
+def test_tab_key_reaches_items_and_says_why_they_are_out(fit, file, explored, explorer):
+    page = explored(file)
     move_to(page, 0.45)
     page.get_by_role("button", name="t22_probreas", exact=True).focus()
     shown = explorer(page)
@@ -220,8 +240,8 @@ def test_tab_key_reaches_items_and_says_why_they_are_out(fit, file, opened, expl
     assert cut.startswith(f"{weakest} ({strength[weakest]:.3f})")
 
 
-def test_the_graph_is_drawn_and_changes(file, opened):
-    page = opened(file)
+def test_the_graph_is_drawn_and_changes(file, explored):
+    page = explored(file)
     picture = "() => document.querySelector('canvas').toDataURL().length"
     move_to(page, 0.0)
     page.wait_for_timeout(50)
@@ -232,9 +252,10 @@ def test_the_graph_is_drawn_and_changes(file, opened):
     assert page.evaluate(picture) < full / 2
 
 
-def test_one_threshold_for_all_is_shaded_and_shown_first(opened, explorer, tmp_path):
-    fit = dt.fit(dt.load_dataset("holzinger_swineford_9"), search="threshold")
-    page = opened(fit.report(tmp_path / "r.html"))
+def test_one_threshold_for_all_is_shaded_and_shown_first(explored, explorer, tmp_path):
+    data = plain("holzinger_swineford_9")
+    fit = dt.fit(data, search="threshold", min_children=3)
+    page = explored(fit.report(tmp_path / "r.html"))
     start = explorer(page).threshold
     low, high = numbers(page)["chosen"]
     assert low < start < high
@@ -245,10 +266,11 @@ def test_one_threshold_for_all_is_shaded_and_shown_first(opened, explorer, tmp_p
     assert page.locator("rect.chosen").count() == 2
 
 
-def test_cliques_within_a_chosen_factor_are_called_so(opened, explorer, tmp_path):
+def test_cliques_within_a_chosen_factor_are_called_so(explored, explorer, tmp_path):
     """Attached items make a factor much larger than the clique that it was read off."""
-    fit = dt.fit(dt.load_dataset("holzinger_swineford_26"), search="threshold")
-    page = opened(fit.report(tmp_path / "r.html"))
+    data = plain("holzinger_swineford_26")
+    fit = dt.fit(data, search="threshold", min_children=3)
+    page = explored(fit.report(tmp_path / "r.html"))
     labels = [label for label, _ in explorer(page).factors if label != "none"]
     assert labels == ["core of F1", "F2", "core of F3"]
     move_to(page, 0.39)  # where another clique within F3 is seen
@@ -256,15 +278,20 @@ def test_cliques_within_a_chosen_factor_are_called_so(opened, explorer, tmp_path
     assert "part of F3" in labels
 
 
-def test_in_the_chosen_structure_the_reasons_are_about_it(fit, file, opened, explorer):
-    page = opened(file)
-    page.get_by_role("button", name="Show the chosen factors").click()
-    page.get_by_role("button", name="t22_probreas*", exact=True).focus()
+def test_in_the_chosen_structure_the_reasons_are_about_it(fit, file, explored, explorer):
+    page = explored(file)
+    factors = fit.factors.dropna(subset="from").set_index("factor")
+    factor, core, item = next(
+        (name, one, item)
+        for name, one in factors.iterrows()
+        for item in fit.structure.unique_children(name)
+        if item not in one["core"]
+    )
+    page.get_by_role("button", name=f"{item}*", exact=True).focus()
     why = explorer(page).why
-    assert why.startswith("t22_probreas in the chosen structureIt loads")
-    core = fit.factors.set_index("factor").loc["F5"]
-    assert f"Outside the core of F5, which is seen from {core['from']:.3f}: " in why
-    strength = fit.dependence.to_frame().abs()["t22_probreas"]
+    assert why.startswith(f"{item} in the chosen structureIt loads")
+    assert f"Outside the core of {factor}, which is seen from {core['from']:.3f}: " in why
+    strength = fit.dependence.to_frame().abs()[item]
     lacking = strength[list(core["core"])]
     lacking = lacking[lacking <= core["from"]].sort_values()
     assert why.endswith(", ".join(f"{name} ({value:.3f})" for name, value in lacking.items()) + ".")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from conftest import SETTLE
 
 import dtstat as dt
 
@@ -24,14 +25,21 @@ HOSTILE = (
 )
 
 
+def plain(name):
+    """A data set without the texts of its items."""
+    data = dt.load_dataset(name)
+    data.attrs.clear()
+    return data
+
+
 @pytest.fixture(scope="module")
 def fit():
-    return dt.fit(dt.load_dataset("holzinger_swineford_26"))
+    return dt.fit(plain("holzinger_swineford_26"))
 
 
 @pytest.fixture(scope="module")
 def file(fit, tmp_path_factory):
-    data = dt.load_dataset("holzinger_swineford_26")
+    data = plain("holzinger_swineford_26")
     known = dt.diagnose(fit, data, 20, seed=1)
     return fit.report(tmp_path_factory.mktemp("page") / "report.html", known)
 
@@ -77,7 +85,7 @@ def shown_table(page):
 def test_every_tab_opens_its_part_alone(file, opened):
     page = opened(file)
     names = [tabs(page).nth(k).text_content() for k in range(tabs(page).count())]
-    assert names == ["Thresholds", "Loadings", "Responses", "Choice and fit", "Trust", "Reproduce"]
+    assert names == ["Answer", "How sure", "Explore", "Items", "Responses", "Reproduce"]
     for k, name in enumerate(names):
         tabs(page).nth(k).click()
         assert len(visible(page)) == 1
@@ -88,21 +96,29 @@ def test_tabs_follow_the_arrow_keys(file, opened):
     page = opened(file)
     tabs(page).nth(0).focus()
     page.keyboard.press("ArrowRight")
-    assert visible(page) == ["panel-loadings"]
+    assert visible(page) == ["panel-trust"]
     page.keyboard.press("End")
     assert visible(page) == ["panel-reproduce"]
     page.keyboard.press("ArrowRight")
-    assert visible(page) == ["panel-explore"]
+    assert visible(page) == ["panel-answer"]
     focused = page.evaluate("() => document.activeElement.id")
-    assert focused == "tab-explore"
+    assert focused == "tab-answer"
 
 
 def test_on_paper_all_parts_are_there(file, opened):
     page = opened(file)
     page.emulate_media(media="print")
+    page.evaluate(SETTLE)
     assert len(visible(page)) == 6
     assert not page.locator('[role="tablist"]').is_visible()
+    folded = page.locator("details").all()
+    assert folded
+    assert all(one.locator("> :nth-child(2)").is_visible() for one in folded)
     assert len(page.pdf()) > 50_000
+    page.emulate_media(media="screen")
+    page.evaluate(SETTLE)
+    assert page.locator("details[open]").count() == 0
+    assert len(visible(page)) == 1
 
 
 def test_a_part_can_be_linked_to(file, opened):
@@ -130,7 +146,6 @@ def test_loadings_are_those_of_the_fit(fit, file, opened):
 
 def test_the_cutoff_follows_the_slider(fit, file, opened):
     page = opened(file)
-    tabs(page).nth(1).click()
     page.focus("#cutoff")
     for _ in range(6):
         page.keyboard.press("ArrowRight")
@@ -144,7 +159,6 @@ def test_the_cutoff_follows_the_slider(fit, file, opened):
 
 def test_a_click_on_a_head_sorts(fit, file, opened):
     page = opened(file)
-    tabs(page).nth(1).click()
     page.locator("table.loadings thead button", has_text="F2").click()
     names = [row[0].rstrip("*+") for row in shown_table(page)[1:]]
     strongest = fit.loadings["F2"].abs().sort_values(ascending=False)
@@ -166,7 +180,6 @@ def copied(page, label):
 
 def test_loadings_are_copied_as_csv(fit, file, opened):
     page = opened(file)
-    tabs(page).nth(1).click()
     rows = list(csv.reader(io.StringIO(copied(page, "Copy as CSV"))))
     assert rows == [[cell.replace("−", "-") for cell in row] for row in shown_table(page)]
 
@@ -174,7 +187,6 @@ def test_loadings_are_copied_as_csv(fit, file, opened):
 def test_hostile_names_are_copied_whole(hostile, opened):
     fit, file = hostile
     page = opened(file)
-    tabs(page).nth(1).click()
     frame = pd.read_csv(io.StringIO(copied(page, "Copy as CSV")), keep_default_na=False)
     assert {name.rstrip("*+") for name in frame["item"]} == set(fit.item_names)
 
@@ -182,7 +194,6 @@ def test_hostile_names_are_copied_whole(hostile, opened):
 def test_loadings_are_copied_as_latex(hostile, opened):
     _, file = hostile
     page = opened(file)
-    tabs(page).nth(1).click()
     text = copied(page, "Copy as LaTeX")
     lines = text.strip().splitlines()
     assert lines[0].startswith(r"\begin{tabular}{lr")
@@ -197,7 +208,6 @@ def test_loadings_are_copied_as_latex(hostile, opened):
 def test_without_a_clipboard_the_text_is_shown_to_copy(file, opened):
     page = opened(file)
     page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
-    tabs(page).nth(1).click()
     page.get_by_role("button", name="Copy as CSV").click()
     assert page.locator("textarea").input_value().startswith("item,F1,F2")
 
@@ -213,7 +223,7 @@ def points(page, css, k):
 def test_a_factor_shows_the_curves_of_its_items(curved, opened):
     fit, file = curved
     page = opened(file)
-    tabs(page).nth(2).click()
+    page.click("#tab-responses")
     page.get_by_role("group", name="Factor").get_by_role("button", name="F3").click()
     names = page.locator(f"{OPEN} .name").all_text_contents()
     assert names == list(fit.structure.children("F3"))
@@ -232,7 +242,7 @@ def test_a_factor_shows_the_curves_of_its_items(curved, opened):
 
 def test_a_factor_of_the_table_leads_to_its_curves(fit, file, opened):
     page = opened(file)
-    page.get_by_role("button", name="Show the chosen factors").click()
+    page.click("#tab-explore")
     page.locator("table.factors").get_by_role("button", name="F4", exact=True).click()
     assert visible(page) == ["panel-responses"]
     assert page.locator("#responses button[aria-pressed=true]").text_content() == "F4"
@@ -252,7 +262,7 @@ def test_a_factor_without_curves_is_no_link(opened, tmp_path):
     r = dt.load_dataset("holzinger_swineford_9").corr()
     fit = dt.fit(dt.DependenceMatrix.from_matrix(r, n_obs=301))
     page = opened(fit.report(tmp_path / "r.html"))
-    page.get_by_role("button", name="Show the chosen factors").click()
+    page.click("#tab-explore")
     page.wait_for_timeout(50)
     assert page.locator("table.factors tbody th").first.text_content() == "F1"
     assert page.locator("table.factors button.link").count() == 0
@@ -266,19 +276,19 @@ def test_choice_fit_trust_and_call_are_there(fit, file, opened):
     text = page.evaluate("() => document.body.textContent")
     assert fit.explanation in text
     assert "301 of 301 rows used (145 complete), 26 items" in text
-    assert f"{fit.fit_measures['cfi']:.3f}" in page.text_content("#panel-choice")
+    assert f"{fit.fit_measures['cfi']:.3f}" in page.text_content("#panel-answer")
     trust = page.text_content("#panel-trust")
     assert "95 % interval" in trust
     assert "violated" in trust
     call = page.text_content("#panel-reproduce")
-    for part in ("dt.fit(", 'criterion="ebic"', "dt_fit(", "Kim", "NumPy", fit.to_lavaan()):
+    for part in ("dt.fit(", 'criterion="step"', "dt_fit(", "Kim", "NumPy", fit.to_lavaan()):
         assert part in call
 
 
 def test_the_call_makes_the_fit_again(fit, file, opened):
     page = opened(file)
     code = page.locator("#panel-reproduce pre").first.text_content()
-    names = {"data": dt.load_dataset("holzinger_swineford_26")}
+    names = {"data": plain("holzinger_swineford_26")}
     exec(code, names)
     assert names["fit"].structure == fit.structure
     pd.testing.assert_frame_equal(names["fit"].loadings, fit.loadings)
@@ -292,8 +302,10 @@ def test_hostile_names_are_only_text(hostile, opened, explorer):
     page = opened(file)
     for k in range(tabs(page).count()):
         tabs(page).nth(k).click()
-    tabs(page).nth(0).click()
-    page.get_by_role("button", name="Show the chosen factors").click()
+    for button in page.locator("table.levels button").all():
+        button.dispatch_event("click")
+    page.select_option("#pick-level", str(fit.n_factors))
+    page.click("#tab-explore")
     assert explorer(page).said.startswith("Chosen: ")
     for button in page.locator("table.factors button.item").all():
         button.focus()
@@ -306,6 +318,25 @@ def test_hostile_names_are_only_text(hostile, opened, explorer):
     assert buttons == set(fit.item_names)
 
 
+def test_texts_of_items_stand_beside_their_names_and_are_only_text(opened, tmp_path):
+    data = plain("holzinger_swineford_9")
+    fit = dt.fit(data)
+    texts = dict(zip(data.columns[1:], HOSTILE, strict=False))
+    object.__setattr__(fit, "item_texts", texts)
+    page = opened(fit.report(tmp_path / "texts.html"))
+    shown = page.evaluate(
+        """() => [...document.querySelectorAll("article.factor tbody tr")].map(row =>
+          [row.querySelector(".name").textContent, row.querySelector(".text")?.textContent])"""
+    )
+    assert {name: text for name, text in shown if text} == texts
+    head, *rows = shown_table(page)
+    assert head[:3] == ["item", "text", "F1"]
+    assert {row[0]: row[1] for row in rows if row[1]} == texts
+    assert page.locator("table.described thead th").nth(1).text_content() == "text"
+    assert page.evaluate("() => window.hacked") is None
+    assert page.locator("img").count() == 0
+
+
 # --- eyes, screens, sizes -----------------------------------------------------------------------
 
 
@@ -315,16 +346,65 @@ def test_nothing_serious_bars_anybody(curved, hostile, opened, width):
         page = opened(file, width)
         for k in range(tabs(page).count()):
             tabs(page).nth(k).click()
+            page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
             found = Axe().run(page).response["violations"]
             serious = [one for one in found if one["impact"] in ("serious", "critical")]
             assert [(one["id"], one["nodes"][0]["html"]) for one in serious] == []
 
 
-def test_a_phone_needs_no_scrolling_aside(file, hostile, opened):
-    for page in (opened(file, 390), opened(hostile[1], 390)):
+CUT_OFF = """() => [...document.querySelectorAll("main *")].filter(one => one.checkVisibility()
+  && !one.closest(".unseen, svg, canvas") && getComputedStyle(one).overflowX !== "visible"
+  && one.scrollWidth > one.clientWidth + 1).map(one => one.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("width", [1440, 800, 390])
+def test_nothing_is_cut_off_or_scrolled_aside(file, hostile, curved, opened, width):
+    for one in (file, hostile[1], curved[1]):
+        page = opened(one, width)
         for k in range(tabs(page).count()):
             tabs(page).nth(k).click()
-            assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+            page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+            page.evaluate(SETTLE)
+            assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+            assert page.evaluate(CUT_OFF) == []
+
+
+def test_a_desktop_shows_loadings_as_a_table_and_a_phone_as_lists(fit, file, opened):
+    wide, narrow = opened(file, 1440), opened(file, 390)
+    assert wide.locator("table.loadings.stacked").count() == 0
+    assert narrow.locator("table.loadings.stacked").count() == 1
+    assert shown_table(wide) == shown_table(narrow)
+    label = "td => getComputedStyle(td, '::before').content"
+    cell = narrow.locator("table.loadings td:not(:empty)").first
+    assert cell.evaluate(label).startswith('"F1')
+    assert narrow.get_by_role("row").count() > len(fit.item_names)  # a table to screen readers
+
+
+def test_the_width_of_a_desktop_is_used(file, opened):
+    page = opened(file, 1440)
+    right = page.evaluate(
+        "() => Math.max(...[...document.querySelectorAll('article.factor')]"
+        ".map(card => card.getBoundingClientRect().right))"
+    )
+    assert right > 1300
+    boxes = [page.locator(css).bounding_box() for css in (".facts >> nth=0", "table.levels")]
+    assert boxes[1]["x"] > boxes[0]["x"] + boxes[0]["width"]  # side by side
+
+
+def test_answers_are_pictured_and_said(fit, file, opened):
+    page = opened(file)
+    page.click("#tab-items")
+    data = plain("holzinger_swineford_26")
+    rows = page.locator("table.described tbody tr")
+    assert rows.count() == 26
+    for k in (0, 13, 25):
+        cells = rows.nth(k).locator("td").all_text_contents()
+        column = data.iloc[:, k]
+        assert cells[0] == str(column.count())
+        assert float(cells[4].replace("−", "-")) == pytest.approx(column.mean(), abs=0.0051)
+        assert float(cells[5]) == pytest.approx(column.std(), rel=0.01)
+        said = rows.nth(k).locator("svg").get_attribute("aria-label")
+        assert said.startswith(f"Shares of the answers to {fit.item_names[k]}, from the lowest: ")
 
 
 def test_no_factor_is_explained_and_the_path_is_there(opened, explorer, tmp_path):
@@ -334,8 +414,9 @@ def test_no_factor_is_explained_and_the_path_is_there(opened, explorer, tmp_path
     page = opened(fit.report(tmp_path / "none.html"))
     assert page.text_content("h1") == "No factor behind 8 items"
     assert "No structure describes the items better than independence" in page.text_content(
-        "header"
+        "#panel-answer"
     )
+    page.click("#tab-explore")
     page.focus("#threshold")
     page.keyboard.press("Home")
     page.keyboard.press("PageUp")
@@ -344,20 +425,32 @@ def test_no_factor_is_explained_and_the_path_is_there(opened, explorer, tmp_path
     assert shown.said.startswith(f"At {shown.threshold:.3f}: {count} factor")
     for k in range(tabs(page).count()):
         tabs(page).nth(k).click()
-    assert tabs(page).count() == 3
+    assert tabs(page).count() == 4
 
 
 def test_too_many_items_get_tables_and_are_told_so(monkeypatch, opened, tmp_path):
-    monkeypatch.setattr("dtstat.page.content.MOST_DRAWN", 20)
-    monkeypatch.setattr("dtstat.page.content._MOST_CELLS", 20)
-    fit = dt.fit(dt.load_dataset("holzinger_swineford_26"))
+    monkeypatch.setattr("dtstat.page.numbers.MOST_DRAWN", 20)
+    fit = dt.fit(plain("holzinger_swineford_26"))
     page = opened(fit.report(tmp_path / "many.html"))
-    assert "There are 26 items: more than" in page.text_content("#panel-structures")
+    assert "There are 26 items: more than" in page.text_content("#panel-explore")
     assert page.locator("canvas").count() == 0
-    tabs(page).nth(1).click()
+    assert page.locator(".tree svg").count() == 1
+
+
+def test_loadings_on_very_many_factors_are_listed(opened, tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(400, 16)), 3, axis=1) + 0.6 * rng.normal(size=(400, 48))
+    names = [f"q{i}" for i in range(48)]
+    keys = {f"F{k}": names[3 * k : 3 * k + 3] for k in range(16)}
+    structure = dt.Structure.from_keys(keys, names)
+    fit = dt.fit(pd.DataFrame(X, columns=names), structure=structure)
+    page = opened(fit.report(tmp_path / "many.html"))
     head, *rows = shown_table(page)
     assert head == ["item", "factor", "loading", "h2"]
-    assert len(rows) == int((fit.loadings.abs() >= 0.3).to_numpy().sum())
+    assert len(rows) == 48
+    pairs = page.locator("table.correlations tbody tr")
+    assert pairs.count() == 30
+    assert "The strongest 30 of 120 pairs." in page.text_content("#answer")
 
 
 def test_sixty_items_are_far_below_three_megabytes(tmp_path):

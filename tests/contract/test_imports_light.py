@@ -56,7 +56,7 @@ def test_everything_public_is_listed():
     [
         "import dtstat",
         "import dtstat.dependence.matrix",
-        "import dtstat.dependence.alignment",
+        "import dtstat.dependence.distance_hsic",
         "from dtstat.dependence.matrix import DependenceMatrix",
     ],
 )

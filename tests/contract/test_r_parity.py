@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import dtstat as dt
+from dtstat.interop.views import view
 
 R_PACKAGE = Path(__file__).parents[2] / "r-wrapper"
 # Of a generic, the method that does the work.
@@ -20,7 +21,7 @@ for (name in commandArgs(TRUE)) {
   cat(paste(c(name, names(given)), c("", defaults), sep = "\t", collapse = "\n"), "\n\n", sep = "")
 }
 """
-ROW = re.compile(r"^\| `(\w+)` \| (?:`([\w.]+)`|—) \| (.*) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `([a-z]\w*)` \| (?:`([\w.]+)`|—) \| (.*) \|$", re.MULTILINE)
 REPLACED = re.compile(r"`([^`]+)` for `([^`]+)` \(\d+\)")
 ADDED = re.compile(r"`([^`]+)` added \(\d+\)")
 NOT_OFFERED = re.compile(r"^\| `dt\.(\w+)` \| ", re.MULTILINE)
@@ -157,3 +158,139 @@ def test_order_of_arguments_is_the_same(require_r, rows, formals):
 def test_every_reason_is_given(parity):
     used = set(re.findall(r"\((\d+)\)", " ".join(d for _, _, d in ROW.findall(parity))))
     assert used == set(re.findall(r"^(\d+)\. ", parity, re.MULTILINE))
+
+
+MEMBER_ROW = re.compile(r"^\| `([A-Z]\w+)` \| (all|`[a-z].*?`) \| (.*) \|$", re.MULTILINE)
+ENTRY = re.compile(r"\$(\w+(?:\$\w+)*)")
+CALLED = re.compile(r"`([\w.]+(?=\()|\[)")
+OF_R = {
+    "abs",
+    "colnames",
+    "length",
+    "names",
+    "nrow",
+    "rownames",
+    "saveRDS",
+    "sum",
+    "tcrossprod",
+    "which",
+}
+THREE = "visual =~ x1 + x2 + x3; textual =~ x4 + x5 + x6; speed =~ x7 + x8 + x9"
+
+
+@pytest.fixture(scope="module")
+def results():
+    """One result of every class, as Python has it."""
+    nine = dt.load_dataset("holzinger_swineford_9")
+    fit, path = dt.fit(nine), dt.solution_path(nine, floor=0.1)
+    efa, free = dt.efa(nine, 3), dt.cfa(nine, THREE)
+    fixed = dt.cfa(nine, THREE, orthogonal=True)
+    halves = nine.assign(half=["first"] * 150 + ["second"] * 151)
+    design = dt.survey_design(2, 3, factor_correlation=0.3)
+    found = [
+        fit,
+        path,
+        path.dependence,
+        fit.dependence,
+        fit.structure,
+        dt.compare(fit.structure, fit.structure),
+        dt.margin(nine, fit.structure),
+        dt.diagnose(fit),
+        dt.stability(nine, n_boot=2, fit=fit, seed=1),
+        dt.certify(nine, n_splits=1, seed=1),
+        dt.plan(design, n_draws=0),
+        design,
+        dt.simulate("chain", n=30, seed=1),
+        free,
+        dt.compare_models(free, fixed),
+        dt.invariance(halves, THREE, "half"),
+        dt.wald_test(dt.cfa(nine, "f =~ x1 + a*x2 + b*x3"), "a == b"),
+        dt.score_test(free, add="x1 ~~ x2"),
+        dt.vuong(free, fixed, nine),
+        dt.bootstrap(free, nine, n_boot=20, seed=1),
+        dt.model_power(n_obs=200, df=50, rmsea=0.08),
+        efa,
+        dt.describe(nine),
+        fit.reliability(),
+        dt.parallel_analysis(nine, n_iter=2, seed=1),
+        dt.compare_solutions(efa, efa),
+    ]
+    return {type(one): one for one in found}
+
+
+@pytest.fixture(scope="module")
+def methods():
+    """Pairs (generic, class) that NAMESPACE registers."""
+    namespace = (R_PACKAGE / "NAMESPACE").read_text()
+    pairs = re.findall(r'^S3method\("?(?:\w+::)?([\w.\[]+)"?,(\w+)\)', namespace, re.MULTILINE)
+    assert len(pairs) > 100
+    return set(pairs)
+
+
+@pytest.fixture(scope="module")
+def listed(parity):
+    """Python class -> its members that are listed, with what R has."""
+    found = {}
+    for name, members, r in MEMBER_ROW.findall(parity):
+        for member in ["all"] if members == "all" else re.findall(r"`(\w+)`", members):
+            assert found.setdefault(name, {}).setdefault(member, r) == r, f"{name}.{member} twice"
+    return found
+
+
+def members(one):
+    return {name for name in dir(one) if not name.startswith("_")}
+
+
+def has_entry(parts, names):
+    for name in names.split("$"):
+        if name not in parts:
+            return False
+        parts = parts[name]
+    return True
+
+
+def in_r_by_itself(member, parts, methods, twins):
+    """Whether R has a member under its own name: an entry, a generic or a function."""
+    if member == "save":
+        return "state" in parts
+    return member in parts or (member, parts.get("class")) in methods or member in twins
+
+
+def test_every_member_of_a_result_is_in_r_or_listed(results, rows, methods, listed):
+    twins = {python.partition(".")[2] for python, _ in rows.values() if "." in python}
+    wrong = {}
+    for cls, one in results.items():
+        parts, own = view(one), members(one)
+        missing = {name for name in own if not in_r_by_itself(name, parts, methods, twins)}
+        declared = set(listed.get(cls.__name__, {}))
+        if not missing <= declared <= own:
+            wrong[cls.__name__] = (missing - declared, declared - own)
+    assert wrong == {}
+
+
+def test_every_class_of_results_is_looked_at(results, listed):
+    errors = (Exception, Warning)
+    public = {getattr(dt, name) for name in dt.__all__ if inspect.isclass(getattr(dt, name))}
+    parts_only = {name for name, said in listed.items() if "all" in said}
+    assert {cls.__name__ for cls in public if not issubclass(cls, errors)} - parts_only <= {
+        cls.__name__ for cls in results
+    }
+
+
+def test_what_r_has_instead_is_there(results, rows, methods, listed):
+    """Entries ($x) are in the list that R gets; functions and generics exist."""
+    views = {cls: view(one) | {"call": None} for cls, one in results.items()}
+    wrong = []
+    for cls, parts in views.items():
+        for member, said in listed.get(cls.__name__, {}).items():
+            # "... of" speaks of another result.
+            places = views.values() if " of " in said else [parts]
+            classes = {place.get("class") for place in places}
+            there = [any(has_entry(place, one) for place in places) for one in ENTRY.findall(said)]
+            there += [
+                name in rows or name in OF_R or any((name, r) in methods for r in classes)
+                for name in CALLED.findall(said)
+            ]
+            if not all(there):
+                wrong.append((cls.__name__, member, said))
+    assert wrong == []

@@ -20,6 +20,7 @@ ROOMS = [
     {"search"},
     {"path"},
     {"fit"},
+    {"regression"},
     {"trust"},
     {"page"},
     {"studies"},

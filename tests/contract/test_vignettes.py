@@ -13,15 +13,22 @@ PAGES = TOOL["vignettes"]()
 LARGEST_FIGURE = 120_000  # bytes
 
 
-def pages():
-    return pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+LONG = {"nonlinear_items", "reproducing_the_paper"}  # curves and networks: a quarter of a minute
+
+
+def pages(long=frozenset()):
+    cases = [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.long] * (page.stem in long))
+        for page in PAGES
+    ]
+    return pytest.mark.parametrize("page", cases)
 
 
 def test_there_are_vignettes():
     assert PAGES
 
 
-@pages()
+@pages(long=LONG)
 def test_output_and_figures_are_up_to_date(page, tmp_path):
     text = page.read_text()
     fresh = TOOL["vignette"](text, tmp_path)

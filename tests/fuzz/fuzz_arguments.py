@@ -91,6 +91,26 @@ MODELS = [
 ]
 
 
+KEYS = {"f": ["x1", "-x2", "x3"], "g": ["x2", "x3", "x4"], "h": ["x5", "x6"]}
+FORMULAS = [
+    "F1 ~ F2",
+    "F1 ~ z",
+    "z ~ F1 + F2",
+    "F1 ~ C(z) + F2",
+    "F1 ~ z * w",
+    "F1 ~ x1",
+    "F1 ~ F1 * F2",
+    "F1 ~ 0",
+    "F1 ~ 1 / 0",
+    "F1 ~ z ~ w",
+    "Q('F1') ~ F2",
+    "",
+    "~",
+    "F1 ~ __import__",
+    "F1 ~ " + "(" * 500,
+]
+
+
 def model(draw: Draw) -> Any:
     """A model text, or a structure."""
     kind = draw(st.integers(0, 9))
@@ -140,14 +160,19 @@ GOOD: dict[str, Callable[[Draw], Any]] = {
     "n_jobs": one_of(None, 1, 1.0, np.int64(1), 2),
     "floor": one_of(None, 0.0, 0.3, np.float32(0.5), 0, "chance"),
     "memory": one_of(2.0, 1, np.int64(3), 1e-4),
+    "labels": one_of(
+        *(None, {}, {"x1": "I worry a lot", "x2": ""}, {1: "one"}, {"x1": None}),
+        pd.DataFrame({"item": ["x1"], "text": ["a"]}),
+    ),
     "checkpoint": one_of(None, "no/such/folder.jsonl"),
     "progress": one_of(None, False, lambda done, total: None),
     "thresholds": one_of("exact", 5, 50, [0.2, 0.4], np.array([0.0, 1.0]), (0.3,), 10.0),
     "min_children": one_of(2, 3, 4, 3.0, np.int8(2), 50),
-    "search": one_of("barcode", "threshold", "sequential"),
+    "search": one_of("tree", "threshold", "sequential"),
     "estimator": one_of("copula", "linear"),
-    "criterion": one_of("ebic", "bic", "aic", "validation", "validation_2se", "cv"),
+    "criterion": one_of("step", "ebic", "bic", "aic", "validation", "validation_2se", "cv"),
     "uncovered": one_of("attach", "report", "error"),
+    "people": one_of(True, False),
     "refine": one_of(True, False),
     "misfit": one_of("estimated", "none"),
     "structure": structure,
@@ -196,11 +221,20 @@ GOOD: dict[str, Callable[[Draw], Any]] = {
     "levels": one_of(None, 2, 5),
     "loading": one_of(0.7, 0.5, [0.6, 0.7], [[0.7, 0.0], [0.7, 0.0], [0.0, 0.6], [0.1, 0.6]]),
     "most_rows": one_of(50, 500),
+    "formula": one_of(*FORMULAS),
+    "keys": lambda draw: draw(st.sampled_from([structure(draw), KEYS, "f =~ x1 + x2 + x3"])),
     "name": one_of("holzinger_swineford_9", "political_democracy"),
     "matrix": square,
     "names": one_of(None, ["a", "b", "c"], list("abcdef"), tuple("abcdefghi")),
     "path": one_of("no_such_file.csv", "no_such_file.dtstat"),
-    "columns": one_of(None, "x*", ["x1", "x2"]),
+    "columns": one_of(None, "x*", ["x1", "x2"], "x1-x3, x*"),
+    "drop": one_of(None, "x1", ["x2"]),
+    "id": one_of(None, "x1", ["x1", "x2"]),
+    "aside": one_of(None, "x3", "x*"),
+    "sheet": one_of(None, 1, "Sheet1"),
+    "header_rows": one_of(None, 1, 2, 3.0),
+    "limits": one_of(None, (1, 5), {"x1": [0, 1]}),
+    "level": one_of(0.001, 0.05),
     "missing_codes": one_of(None, 99, [99, "refused"], {"x1": [1, 2]}),
     "support": lambda draw: structure(draw).support,
     "reversed": lambda draw: draw(st.sampled_from([None, structure(draw).support])),
@@ -212,17 +246,57 @@ GOOD: dict[str, Callable[[Draw], Any]] = {
     "method_of_efa": one_of("minres", "ml", "paf", "uls"),
 }
 
+_POPULATION = "f =~ .7*x1 + .6*x2; g =~ .7*x3 + .5*x4; f ~~ .3*g"
+
 # Names that mean something else in these functions.
 BY_FUNCTION: dict[tuple[str, str], Callable[[Draw], Any]] = {
-    ("cfa", "estimator"): one_of("ml", "mlr", "fiml", "dwls"),
-    ("sem", "estimator"): one_of("ml", "mlr", "fiml", "dwls"),
-    ("cfa", "missing"): one_of("listwise", "fiml"),
+    ("cfa", "estimator"): one_of("ml", "mlr", "fiml", "wlsmv", "dwls", "uls"),
+    ("sem", "estimator"): one_of("ml", "mlr", "fiml", "wlsmv", "dwls", "uls"),
+    ("cfa", "parameterization"): one_of("delta", "theta"),
+    ("cfa", "missing"): one_of("listwise", "fiml", "pairwise"),
+    ("sem", "parameterization"): one_of("delta", "theta"),
+    ("cfa", "bounds"): one_of("none", "pos.var", "pos.lv.var"),
+    ("sem", "bounds"): one_of("none", "pos.var", "pos.ov.var"),
+    ("cfa", "group"): one_of(None, "x1", "q1", "a"),
+    ("sem", "group"): one_of(None, "x1", "q1", "a"),
+    ("cfa", "group_equal"): one_of(None, "loadings", ["loadings", "intercepts"]),
+    ("sem", "group_equal"): one_of(None, "loadings", ["loadings", "intercepts"]),
+    ("cfa", "group_partial"): one_of(None, ["f =~ x1"]),
+    ("sem", "group_partial"): one_of(None, ["f =~ x1"]),
+    ("cfa", "effect_coding"): one_of(False, True, "loadings"),
+    ("sem", "effect_coding"): one_of(False, True, "loadings"),
     ("sem", "missing"): one_of("listwise", "fiml"),
+    ("cfa", "method"): one_of("joint", "joint", "sam"),
+    ("sem", "method"): one_of("joint", "joint", "sam"),
+    ("invariance", "group"): one_of("x1", "q1", "a"),
+    ("invariance", "estimator"): one_of("ml", "mlr", "fiml"),
+    ("invariance", "missing"): one_of("listwise", "fiml"),
+    ("invariance", "steps"): one_of(None, ["configural", "metric"], "scalar"),
+    ("invariance", "group_partial"): one_of(None, ["f =~ x2"], "x2 ~ 1"),
+    ("invariance", "method"): one_of("default", "standard", "satorra_2000"),
+    ("compare_models", "names"): one_of(None, ["a", "b"], ["a", "a"]),
+    ("compare_models", "method"): one_of("default", "standard", "satorra.2000"),
+    ("bootstrap", "test"): one_of(True, False),
+    ("wald_test", "constraints"): one_of("a == b", "a == 0; b == 0"),
+    ("score_test", "release"): one_of(None, "f =~ x2"),
+    ("score_test", "add"): one_of(None, "x1 ~~ x4"),
+    ("model_power", "model"): one_of(None, "f =~ x1 + x2 + x3 + x4", "f =~ x1 + x2; g =~ x3 + x4"),
+    ("model_power", "population"): one_of(None, _POPULATION, "x1 ~ .5*x2 + .2*x3; x4 ~ .9*x1"),
+    ("model_power", "power"): one_of(None, 0.8),
+    ("model_power", "n_obs"): one_of(None, 100, 300.0),
+    ("model_power", "df"): one_of(None, 1, 50),
+    ("model_power", "rmsea"): one_of(None, 0.08, 0.0),
+    ("model_power", "null_rmsea"): one_of(0.0, 0.05),
+    ("model_power", "alpha"): one_of(0.05, 0.01),
     ("efa", "method"): GOOD["method_of_efa"],
     ("error_bound", "method"): one_of("guarantee", "normal", "simulation"),
     ("error_bound", "n"): one_of(2, 10, 200),
     ("error_bound", "p"): one_of(2, 10, 25),
     ("stability", "fit"): one_of(None),
+    ("certify", "guarantee"): one_of(False, False, True),
+    ("certify", "n_splits"): one_of(0, 1),
+    ("certify", "n_draws"): one_of(20, 50),
+    ("certify", "error"): one_of(0.05, 0.2),
     ("plan", "design"): _design,
     ("plan", "items_per_factor"): one_of(2, 3, [3, 4], 5.0),
     ("plan", "n_factors"): one_of(None, 1, 2, 3),
@@ -231,10 +305,31 @@ BY_FUNCTION: dict[tuple[str, str], Callable[[Draw], Any]] = {
     ("sample_size_table", "margin"): one_of(0.2, [0.1, 0.3]),
     ("margin", "data"): lambda draw: _design(draw) if draw(st.booleans()) else usable_tables(draw),
     ("simulate", "n"): one_of(2, 10, 50),
+    ("describe", "keys"): one_of(None, {"a": ["x1", "-x2"], "b": ["x3", "x4"], "c": ["x5", "x6"]}),
+    ("read_survey", "levels"): one_of(None, ["low", "high"], {"x1": ["a", "b"]}),
     ("simulate", "n_factors"): one_of(None, 2, 3),
     ("parallel_analysis", "measure"): one_of("pearson", "polychoric", "tetrachoric", "mixed"),
     ("from_matrix", "measure"): one_of("pearson", "mine", ""),
 }
+
+
+# Both, and growth, have the arguments of cfa.
+_MODELS: dict[str, Callable[[Draw], Any]] = {
+    "estimator": one_of("ml", "mlr", "fiml", "dwls", "MLM", "mlmvs", "mlf", "gls", "ulsmv"),
+    "means": one_of(None),
+    "information": one_of(None, "observed", "first.order"),
+    "se": one_of(None, "standard", "none"),
+    "test": one_of(None, "standard", "satorra.bentler"),
+    "sampling_weights": one_of(None, "x1", "a"),
+    "sampling_weights_normalization": one_of("total", "group", "none"),
+    "cluster": one_of(None, "x2", "a"),
+    "fixed_x": one_of(True, False),
+    "group_label": one_of(None),
+    "rotation": one_of("geomin", "oblimin", "varimax"),
+    "auxiliary": one_of(None, ["x4"]),
+}
+BY_FUNCTION |= {(f, name): one for f in ("cfa", "sem", "growth") for name, one in _MODELS.items()}
+BY_FUNCTION |= {("growth", n): one for (f, n), one in list(BY_FUNCTION.items()) if f == "cfa"}
 
 
 def good_value(function: str, parameter: str) -> Callable[[Draw], Any] | None:
@@ -256,6 +351,7 @@ ALWAYS = {
     "parallel_analysis": ("n_iter",),
     "error_bound": ("n_draws",),
     "simulate": ("n",),
+    "model_power": ("n_obs", "df", "rmsea"),
 }
 # Where cases go: good arguments of all sorts, hostile data, one bad argument.
 MODES = ("options", "options", "data", "data", "argument")

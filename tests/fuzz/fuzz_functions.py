@@ -25,22 +25,30 @@ import dtstat as dt
 PLAIN = {
     "bartlett_test": 1.0,
     "bounds": 0.3,
+    "certify": 1.0,
     "cfa": 2.5,
     "datasets": 0.1,
+    "describe": 1.5,
     "efa": 1.5,
     "error_bound": 1.5,
+    "example_file": 0.1,
     "fit": 3.0,
+    "invariance": 0.7,
     "items": 3.0,
     "kmo": 1.0,
     "load": 0.5,
     "load_dataset": 0.5,
     "margin": 1.0,
     "max_items": 1.0,
+    "growth": 0.5,
     "measures": 0.1,
     "min_margin": 1.0,
+    "model_power": 1.0,
     "parallel_analysis": 0.7,
     "plan": 0.3,
     "read_survey": 0.5,
+    "regress": 1.0,
+    "reliability": 1.5,
     "sample_size": 1.0,
     "sample_size_table": 0.7,
     "sem": 1.0,
@@ -87,7 +95,7 @@ def _same_above_the_floor(sparse: dt.SparseDependence, given: dict[str, Any]) ->
     expect(dense is not None, "dependence: refused without a floor", given)
     i = np.repeat(np.arange(sparse.n_items), np.diff(sparse.starts))
     R = np.zeros((sparse.n_items, sparse.n_items))
-    R[i, sparse.neighbours] = sparse.values
+    R[i, sparse.neighbors] = sparse.values
     wanted = np.where(dense.strength > sparse.floor, dense.values, 0.0)
     np.fill_diagonal(wanted, 0.0)
     at_floor = np.abs(dense.strength - sparse.floor) < 1e-9
@@ -205,6 +213,91 @@ def item_data(draw: Any) -> None:
     attempt("ItemData.select", result.select, draw(bad_values))
     attempt("ItemData.select", result.select, [result.names[0], result.names[-1]])
     attempt("ItemData.complete_rows", result.complete_rows)
+
+
+def _a_model(draw: Any) -> tuple[Any, pd.DataFrame]:
+    """A fitted model and its data, now and then in groups, with gaps, robust, or in two steps."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    data = pd.DataFrame(factor_answers(rng, 120, 6), columns=[f"x{k}" for k in range(1, 7)])
+    data["group"] = np.resize(["a", "b"], len(data))
+    given = draw(
+        st.sampled_from(
+            [
+                {},
+                {"estimator": "mlr"},
+                {"missing": "fiml"},
+                {"group": "group"},
+                {"group": "group", "group_equal": "loadings"},
+                {"std_lv": True},
+                {"method": "sam"},
+                {"ordered": True},
+            ]
+        )
+    )
+    text = draw(
+        st.sampled_from(
+            [
+                "f =~ x1 + a*x2 + b*x3; g =~ x4 + x5 + x6",
+                "f =~ x1 + a*x2 + a*x3; g =~ x4 + x5 + x6; x1 ~~ x4",
+                "f =~ x1 + a*x2 + b*x3; a + b == 2; d := a*b",
+                "x4 ~ a*x1 + b*x2; x5 ~ c*x4; i := a*c",
+            ]
+        )
+    )
+    return attempt("cfa", dt.cfa, data, text, **given), data
+
+
+@entry("compare_models", 0.7)
+def compare_models(draw: Any) -> None:
+    """Any two fits, and anything else."""
+    fits = [_a_model(draw)[0] for _ in range(draw(st.sampled_from([1, 2, 2, 2, 3])))]
+    if not draw(st.integers(0, 3)):
+        fits.append(draw(bad_values))
+    given = arguments(draw, "compare_models", dt.compare_models)
+    result = attempt("compare_models", dt.compare_models, *fits, **given)
+    check_result(draw, "compare_models", result)
+
+
+@entry("invariance of usable data", 0.3)
+def usable_invariance(draw: Any) -> None:
+    """Ladders in two groups; one argument may be bad."""
+    _, data = _a_model(draw)
+    given = {"data": data, "model": {"f": ["x1", "x2", "x3"], "g": ["x4", "x5", "x6"]}}
+    given |= {"group": "group", "estimator": draw(st.sampled_from(["ml", "mlr"]))}
+    if not draw(st.integers(0, 2)):
+        given[draw(st.sampled_from(list(given)))] = draw(bad_values)
+    check_result(draw, "invariance", attempt("invariance", dt.invariance, **given))
+
+
+@entry("tests of parameters", 1.0, covers=("wald_test", "score_test", "WaldTest", "ScoreTest"))
+def parameter_tests(draw: Any) -> None:
+    """Equations and parameters, good and bad, of any fit."""
+    fit, _ = _a_model(draw)
+    fit = fit if draw(st.integers(0, 5)) else draw(bad_values)
+    texts = ["a == b", "a == 0; b == 0", "a == a", "z == 1", "x1 ~~ x2", "f =~ x5", "x1 ~ 1", ""]
+    texts += ["x4 ~~ x5; x1 ~~ x6", "log(a) == b", "a/0 == 1", "i == 0", "f ~ g"]
+    one = draw(st.one_of(st.sampled_from(texts), st.sampled_from(texts), bad_values))
+    check_result(draw, "wald_test", attempt("wald_test", dt.wald_test, fit, one))
+    name = draw(st.sampled_from(["add", "add", "release"]))
+    given = {name: one} if draw(st.integers(0, 3)) else {}
+    check_result(draw, "score_test", attempt("score_test", dt.score_test, fit, **given))
+
+
+@entry("rows of a fit", 0.5, covers=("vuong", "bootstrap", "VuongTest", "Bootstrap"))
+def rows_of_a_fit(draw: Any) -> None:
+    """What needs the data again: theirs, others, and anything else."""
+    fit, data = _a_model(draw)
+    other, elsewhere = _a_model(draw)
+    table = draw(st.sampled_from([data, data, data, elsewhere, data.iloc[:50]]))
+    table = table if draw(st.integers(0, 5)) else draw(bad_values)
+    check_result(draw, "vuong", attempt("vuong", dt.vuong, fit, other, table))
+    given = {"n_boot": 3, "test": draw(st.booleans()), "seed": 1}
+    if not draw(st.integers(0, 3)):
+        given[draw(st.sampled_from(list(given)))] = draw(bad_values)
+    result = attempt("bootstrap", dt.bootstrap, fit, table, **given)
+    check_result(draw, "bootstrap", result)
+    if result is not None:
+        attempt("Bootstrap.parameters", result.parameters, draw(bad_values))
 
 
 @entry("diagnose", 0.6, covers=("Diagnosis",))

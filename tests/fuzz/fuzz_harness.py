@@ -82,7 +82,7 @@ class Log:
 LOG = Log()
 
 
-def attempt(label: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def attempt(label: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call a function; return its result, or None when it refused with a DTError."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

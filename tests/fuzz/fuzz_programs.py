@@ -38,16 +38,18 @@ OURS = Path(dt.__file__).parent
 TYPED = ["0", "1", "2", "3", "-1", "0.5", "1.5", "nan", "inf", "1e308", "", "x", "exact", "all"]
 TYPED += ["=cmd()", "<b>", "é", "\udcff", "x" * 5_000, "0.2,0.4", "a,b", "spearman", "../..", "*"]
 OPTIONS = {
-    "fit": "measure search thresholds estimator criterion min-children uncovered missing misfit "
-    "finalists columns missing-codes cutoff rows seed n-obs refine! matrix! force!",
+    "describe": "columns missing-codes drop id aside sheet levels rows force!",
+    "fit": "n-factors measure search thresholds estimator criterion min-children uncovered "
+    "missing misfit finalists columns missing-codes cutoff rows seed n-obs refine! matrix! force!",
     "path": "measure thresholds min-children missing columns missing-codes at structures by rows "
     "floor n-obs matrix! force!",
-    "diagnose": "model measure search criterion min-children missing columns resamples sizes seed "
-    "jobs rows n-obs matrix! force!",
-    "report": "title measure search estimator criterion min-children missing columns resamples "
-    "seed n-obs matrix! force!",
+    "diagnose": "model n-factors measure search criterion min-children missing columns "
+    "resamples sizes seed jobs rows n-obs matrix! force!",
+    "report": "title n-factors measure search estimator criterion min-children missing columns "
+    "resamples seed n-obs matrix! force!",
     "cfa": "model estimator missing ordered std-lv! orthogonal! factor-table! columns "
     "missing-codes force!",
+    "invariance": "model group estimator missing ordered std-lv! group-partial columns force!",
     "plan": "items margin factor-size factors items-per-factor loading factor-correlation levels "
     "measure error seed paper! force!",
     "simulate": "design maps snr factors items-per-factor factor-correlation violating "
@@ -63,6 +65,8 @@ FILES = {
     "diagnose": "csv json save",
     "report": "output",
     "cfa": "csv json",
+    "describe": "csv people json",
+    "invariance": "csv json",
     "plan": "csv",
     "study table1": "out table",
     "study highdim": "out table",
@@ -77,6 +81,7 @@ USUAL = {
     "study table1": ["--reps", "1", "--n", "60"],
     "study highdim": ["--reps", "1", "--sizes", "20"],
     "cfa": ["--model", MODELS[0]],
+    "invariance": ["--model", MODELS[0], "--group", "x1"],
 }
 
 
@@ -105,7 +110,8 @@ def run(line: list[str], folder: Path, encoding: str = "utf-8") -> tuple[int, st
 # What may be typed for an option, for the half of the cases that should come to something.
 GOOD_TYPED = {
     "measure": ["kendall", "pearson"],
-    "search": ["threshold", "sequential"],
+    "n-factors": ["1", "2", "3"],
+    "search": ["tree", "threshold", "sequential"],
     "criterion": ["bic", "cv", "ebic"],
     "min-children": ["2", "3"],
     "uncovered": ["report", "attach"],
@@ -275,7 +281,11 @@ def _for_r_alone(draw: Any, name: str) -> dict[str, Any]:
     if name == "predict":
         given["data"] = tables(draw)
     if name == "report":
-        given["path"] = draw(st.sampled_from(["no/such/folder.html", "page.docx"]))
+        given["path"] = draw(st.sampled_from(["no/such/folder.html", "page.pdf"]))
+    if name == "tables":
+        given["style"] = draw(st.sampled_from(["plain", "apa", "chicago"]))
+    if name == "save_table":
+        given["path"] = draw(st.sampled_from(["no/such/folder.csv", "tables.pdf"]))
     return given
 
 

@@ -16,24 +16,40 @@ from fuzz_values import bad_values
 from hypothesis import strategies as st
 
 import dtstat as dt
+from dtstat.core.tables import Summary
 
 # Where a result may hold NaN or an infinity, and why.
 NOT_FINITE = {
     "ItemData.values": "missing answers",
+    "Answers.values": "missing answers",
+    "Description.items": "items without answers or variation",
+    "Description.people": "indices that the answers do not give",
+    "Level.price": "one factor cannot be one fewer",
+    "Level.correlation": "one factor has no other",
+    "Level.agreement": "the items were sorted in one way only",
+    "Level.step": "one factor cannot be one fewer",
     "Contender.held_out": "no rows were held out",
     "Contender.behind": "no rows were held out",
     "StandardErrors.loadings": "not tested, or no loading there",
     "StandardErrors.factor_correlations": "not tested, and its diagonal",
+    "ModelComparison.aic": "least squares has no likelihood",
+    "ModelComparison.bic": "least squares has no likelihood",
+    "Difference": "a scaling factor that is not positive, which is said",
+    "Release": "the data say nothing about a parameter; equations are not standardized",
     "KMO": "all correlations of an item are 0",
+    "Reliability": "omega of two items, alpha of one, ordinal values of other items",
     "RecoveryCurve.low": "the search gave up",
     "RecoveryCurve.high": "the search gave up",
 }
 # Methods of results that need no argument; each result has some of them.
 TELLING = ("summary", "to_frame", "tidy", "glance", "steps", "table", "reliability", "to_lavaan")
 TELLING += ("to_keys", "factor_table", "residuals", "modification_indices", "barcode", "curves")
-TELLING += ("parent_sharing_graph", "path_scores", "response_curves")
+TELLING += ("parent_sharing_graph", "path_scores", "response_curves", "_repr_html_")
+TELLING += ("to_dot", "to_tikz")
 DEAR = ("path_scores", "response_curves")
-SAVED = (dt.DTFit, dt.CFAFit, dt.Diagnosis, dt.Stability, dt.SurveyPlan)
+SAVED = (dt.DTFit, dt.CFAFit, dt.Diagnosis, dt.Stability, dt.SurveyPlan, dt.Bootstrap)
+SAVED += (dt.Certificate,)
+SAVED += (dt.Invariance, dt.ModelComparison, dt.ModelPower, dt.ScoreTest, dt.VuongTest, dt.WaldTest)
 
 
 def check_result(draw: Any, label: str, result: Any) -> None:
@@ -48,6 +64,19 @@ def check_result(draw: Any, label: str, result: Any) -> None:
         _check_properties(label, result)
     if isinstance(result, SAVED):
         _check_saved(label, result)
+    if isinstance(result, dt.DTFit):
+        which = draw(st.sampled_from([1, 2, 3.0, "fine", "broad", "middle", None, 99]))
+        found = attempt("DTFit.level", result.level, which)
+        expect(found is None or found.n_factors <= len(result.tree), "DTFit.level", which)
+        model = draw(st.sampled_from(["higher_order", "bifactor", "simpel"]))
+        attempt("DTFit.to_lavaan", result.to_lavaan, model)
+        attempt("DTFit.suggest_names", result.suggest_names)
+        names = draw(st.sampled_from([{"F1": "one"}, {"F1": "\n"}, ["a"], "a", {"F1": "x1"}, 3]))
+        attempt("DTFit.rename", result.rename, names)
+        factors = draw(st.sampled_from([["F1"], "F2", [], None, ["F1", "F1"]]))
+        turned = attempt("DTFit.reflect", result.reflect, factors)
+        same = turned is None or np.abs(turned.loadings).equals(np.abs(result.loadings))
+        expect(same, "DTFit.reflect", factors)
     if isinstance(result, dt.SolutionPath):
         check_result(draw, f"{label}.at", attempt("at", result.at, draw(st.floats(0, 1))))
         attempt("SolutionPath.at", result.at, draw(bad_values))
@@ -62,6 +91,8 @@ def _check_methods(draw: Any, label: str, result: Any) -> None:
             continue
         told = attempt(f"{type(result).__name__}.{name}", method)
         check_told(f"{label}.{name}", told)
+        if isinstance(told, Summary) and not draw(st.integers(0, 3)):
+            _check_exported(draw, label, told)
         optional = list(inspect.signature(method).parameters)
         if optional and not draw(st.integers(0, 3)):
             bad = {draw(st.sampled_from(optional)): draw(bad_values)}
@@ -74,11 +105,24 @@ def check_told(label: str, told: Any) -> None:
     if told is None:
         return
     attempt(f"repr of {label}", repr, told)
+    if isinstance(told, Summary):  # data frames need another package for it
+        attempt(f"{label}.to_markdown", told.to_markdown)
     for form in ("to_text", "to_html", "to_latex"):
         if hasattr(told, form):
             text = attempt(f"{label}.{form}", getattr(told, form))
             if form == "to_html" and text is not None:
                 expect("<script" not in text and "<b>" not in text, f"{label}: live HTML", text)
+
+
+def _check_exported(draw: Any, label: str, summary: Any) -> None:
+    """A summary can be saved in any format, and with any arguments gives a file or a DTError."""
+    ending = draw(st.sampled_from(["docx", "xlsx", "tex", "html", "md", "csv", "txt"]))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"tables.{ending}"
+        attempt(f"{label}.save", summary.save, file, style=draw(st.sampled_from(["plain", "apa"])))
+        expect(file.exists(), f"{label}: cannot be saved as {ending}", summary)
+        bad = {draw(st.sampled_from(["style", "label", "number", "overwrite"])): draw(bad_values)}
+        attempt(f"{label}.save", summary.save, Path(folder) / f"again.{ending}", **bad)
 
 
 def _check_properties(label: str, result: Any) -> None:

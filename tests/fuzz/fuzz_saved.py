@@ -44,6 +44,8 @@ def saved(kind: int) -> bytes:
         return _bytes(dt.plan(n_factors=2, n_draws=2, most_rows=100, seed=1))
     if kind == 4:
         return _bytes(dt.stability(answers, 3, seed=1, sizes=(0.5,)))
+    if kind == 5:
+        return _bytes(dt.efa(answers, 2))
     values = rng.standard_normal((60, 3)) + rng.standard_normal((60, 1))
     structure = dt.Structure(np.ones((3, 1)))
     return _bytes(dt.fit(values, estimator="spline", structure=structure, seed=1))
@@ -117,8 +119,10 @@ def other_array(draw: Any, content: bytes) -> bytes:
     parts = members(content)
     name = draw(st.sampled_from([n for n in parts if n.endswith(".npy")]))
     array = np.load(io.BytesIO(parts[name]))
+    with np.errstate(invalid="ignore"):  # NaN as a whole number
+        whole = array.astype("i8")
     others = [
-        *(array.T, array.ravel(), array[:0], array[None], array.astype("f4"), array.astype("i8")),
+        *(array.T, array.ravel(), array[:0], array[None], array.astype("f4"), whole),
         *(array.astype("c16"), array.astype("U5"), array.astype(">f8"), array * np.nan),
         *(np.zeros((2, 2)), np.array(1.0), array.astype(bool), np.array([{}], dtype=object)),
         np.zeros(3, dtype=[("a", "f8")]),
@@ -228,7 +232,7 @@ ALWAYS_REFUSED = {cut, future, deep, tricks, other_packing}
 def damaged(draw: Any) -> None:
     """A damaged file is refused; if it happens to be whole, the result can be used."""
     way = draw(st.sampled_from(WAYS))
-    content = way(draw, saved(draw(st.integers(0, 5))))
+    content = way(draw, saved(draw(st.integers(0, 6))))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "result.dtstat"
         file.write_bytes(content)

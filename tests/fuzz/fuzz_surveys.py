@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,9 @@ def _written(frame: pd.DataFrame, ending: str, folder: Path) -> bytes:
     return file.read_bytes()
 
 
+_OPTIONS = [name for name in inspect.signature(dt.read_survey).parameters if name != "path"]
+
+
 @entry("read_survey of odd files", 4.0)
 def odd_files(draw: Any) -> None:
     """Any file: a table of numbers and text, or a refusal."""
@@ -153,7 +157,7 @@ def odd_files(draw: Any) -> None:
         file.write_bytes(content)
         options = draw(st.sampled_from([{}, {}, {"columns": "x*"}, {"missing_codes": [99, "NA"]}]))
         if not draw(st.integers(0, 5)):
-            options = {draw(st.sampled_from(["columns", "missing_codes"])): draw(bad_values)}
+            options = {draw(st.sampled_from(_OPTIONS)): draw(bad_values)}
         frame = attempt("read_survey", dt.read_survey, file, **options)
         if frame is not None:
             expect(isinstance(frame, pd.DataFrame), "read_survey: no table", frame)

@@ -147,7 +147,7 @@ def test_paths_of_items_in_another_order(seed):
 @pytest.mark.parametrize(
     "options",
     [{}, {"search": "threshold"}, {"search": "sequential"}, {"refine": True}],
-    ids=["barcode", "threshold", "sequential", "refined"],
+    ids=["tree", "threshold", "sequential", "refined"],
 )
 @FEWER
 @given(seed=SEEDS)

@@ -164,7 +164,7 @@ def test_few_rows_give_numbers_or_reasons(n):
         R = dt.dependence(X, measure).values
         assert np.isfinite(R).all()
         assert (np.abs(R) <= 1).all()
-    for search in ("barcode", "threshold", "sequential"):
+    for search in ("tree", "threshold", "sequential"):
         fit = dt.fit(X, search=search)
         assert np.isfinite(fit.estimate.log_likelihood)
         assert (fit.uniquenesses > 0).all()

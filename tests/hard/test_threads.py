@@ -86,6 +86,7 @@ def test_the_same_bytes_as_one_after_the_other():
         assert [a == b for a, b in zip(together, single, strict=True)] == [True] * len(single)
 
 
+@pytest.mark.long  # everything is compiled anew
 def test_the_first_calls_may_come_from_several_threads(tmp_path):
     """Kernels are compiled, packages imported and classes registered by four threads at once."""
     code = FIRST_CALLS.format(folder=str(Path(__file__).parent))

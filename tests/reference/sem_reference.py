@@ -104,3 +104,18 @@ def random_case(seed: int) -> Case:
     X = (Z @ L.T + rng.normal(size=(n, p))) * rng.uniform(0.5, 3, p) + rng.normal(size=p)
     data = pd.DataFrame(X, columns=[f"x{i + 1}" for i in range(p)])
     return Case(f"random{seed}", "\n".join(lines), data)
+
+
+def as_lavaan_counts(ours: dict[str, float], theirs: dict[str, float]) -> dict[str, float]:
+    """Check the scaling factor of H0, and return our measures with lavaan's value of it.
+
+    It is a trace, divided by the number of parameters. lavaan 0.6-14 counts all of them, here equal
+    ones count once: their product with the factor must be the same.
+    """
+    name = "scaling.factor.h0"
+    if name not in ours or not np.isfinite(theirs.get(name, np.nan)):
+        return ours
+    counted = ours[name] * ours["npar"] / theirs[name]
+    assert abs(counted - round(counted)) < 0.02
+    assert round(counted) >= ours["npar"]
+    return {**ours, name: theirs[name]}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.dependence.alignment import distance_correlation
+from dtstat.dependence.distance_hsic import distance_correlation
 from dtstat.dependence.kendall import kendall, tau_b_by_bits
 from dtstat.dependence.pearson import pearson
 from dtstat.dependence.spearman import dense_codes, spearman

@@ -66,13 +66,22 @@ def test_ctrl_c_comes_back_to_r(require_r, library):
     )
     cat(r, nrow(dt_measures()) > 5, "\\n")
     """
+    said = []
     with start(library, code) as process:
-        lines = iter(process.stdout.readline, "")
-        assert any("ready" in line for line in lines)
+        wait_for("ready", process, said)
         time.sleep(SECONDS)
         process.send_signal(signal.SIGINT)
-        assert any("kept TRUE" in line for line in lines)
+        wait_for("kept TRUE", process, said)
         time.sleep(SECONDS)
         process.send_signal(signal.SIGINT)
-        assert any("stopped TRUE" in line for line in lines)
+        wait_for("stopped TRUE", process, said)
         assert process.wait(timeout=60) == 0
+
+
+def wait_for(words, process, said):
+    """Read what R says until it says these words; if it never does, show what it said."""
+    for line in process.stdout:
+        said.append(line)
+        if words in line:
+            return
+    pytest.fail(f"R never said {words!r}, but: {''.join(said)}")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from examples import DEMOCRACY, HS
 
 import dtstat as dt
-from dtstat.efa.adequacy import bartlett_test, kmo
-from dtstat.sem.estimate import Estimator, SEMEstimate, fit_normal
+from dtstat.efa.adequacy import sampling_adequacy, sphericity_test
+from dtstat.sem.discrepancy import Estimator
+from dtstat.sem.estimate import SEMEstimate
+from dtstat.sem.likelihood import fit_normal
 from dtstat.sem.model import build_model
 from dtstat.sem.scores import factor_scores, reliability, score_reliability
 
@@ -21,23 +24,8 @@ OPTIMISER_TOL = 1e-5
 # Sums over a few hundred rows.
 ROUNDING_TOL = 1e-10
 
-CFA = """
-visual =~ x1 + x2 + x3
-textual =~ x4 + x5 + x6
-speed =~ x7 + x8 + x9
-"""
-DEMOCRACY = """
-ind60 =~ x1 + x2 + x3
-dem60 =~ y1 + y2 + y3 + y4
-dem65 =~ y5 + y6 + y7 + y8
-dem60 ~ ind60
-dem65 ~ ind60 + dem60
-y1 ~~ y5
-y2 ~~ y4 + y6
-y3 ~~ y7
-y4 ~~ y8
-y6 ~~ y8
-"""
+CFA = HS + "\n"
+DEMOCRATIC = DEMOCRACY.format("", "", "")
 CROSS = CFA + "visual =~ x9\nx2 ~~ x7\n"
 COVARIATE = "f =~ x1 + x2 + x3\nf ~ y1 + y2"
 DIRECT_EFFECT = "f =~ x1 + x2 + x3\nf ~ y1\nx3 ~ y1"
@@ -77,8 +65,8 @@ def lavaan_scores(
         pytest.param(CFA, ABILITIES, False, BOTH, id="cfa"),
         pytest.param(CFA, ABILITIES, True, BOTH, id="cfa, means"),
         pytest.param(CROSS, ABILITIES, False, BOTH, id="cross-loading"),
-        pytest.param(DEMOCRACY, POLITICS, False, BOTH, id="sem"),
-        pytest.param(DEMOCRACY, POLITICS, True, BOTH, id="sem, means"),
+        pytest.param(DEMOCRATIC, POLITICS, False, BOTH, id="sem"),
+        pytest.param(DEMOCRATIC, POLITICS, True, BOTH, id="sem, means"),
         pytest.param(COVARIATE, POLITICS, False, BOTH, id="covariates"),
         pytest.param(COVARIATE, POLITICS, True, BOTH, id="covariates, means"),
         pytest.param(DIRECT_EFFECT, POLITICS, False, BOTH, id="item on covariate"),
@@ -102,7 +90,7 @@ def test_scores_at_the_same_parameters_equal_lavaan(
 
 
 @pytest.mark.parametrize(
-    ("text", "name"), [(CFA, ABILITIES), (DEMOCRACY, POLITICS)], ids=["cfa", "sem"]
+    ("text", "name"), [(CFA, ABILITIES), (DEMOCRATIC, POLITICS)], ids=["cfa", "sem"]
 )
 def test_scores_equal_lavaan_from_data_to_scores(run_r, text: str, name: str) -> None:
     data = dt.load_dataset(name)
@@ -130,7 +118,7 @@ def test_scores_of_rows_with_gaps_equal_lavaan(run_r) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "name"), [(CFA, ABILITIES), (DEMOCRACY, POLITICS)], ids=["cfa", "sem"]
+    ("text", "name"), [(CFA, ABILITIES), (DEMOCRATIC, POLITICS)], ids=["cfa", "sem"]
 )
 def test_score_reliability_follows_from_the_standard_errors_of_lavaan(
     run_r, text: str, name: str
@@ -178,7 +166,7 @@ def test_alpha_with_a_reversed_item_equals_psych(run_r) -> None:
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [(CFA, ABILITIES), (CROSS, ABILITIES), (DEMOCRACY, POLITICS)],
+    [(CFA, ABILITIES), (CROSS, ABILITIES), (DEMOCRATIC, POLITICS)],
     ids=["cfa", "cross-loading", "sem"],
 )
 def test_omega_and_ave_equal_their_formulas_in_matrices_of_lavaan(run_r, text, name) -> None:
@@ -213,8 +201,9 @@ def test_adequacy_equals_psych(run_r, name: str) -> None:
     """
     expected = run_r(code, x=data)
     R = np.corrcoef(data.to_numpy(dtype=float), rowvar=False)
-    overall, per_item = kmo(R)
-    test = bartlett_test(R, len(data))
+    found = sampling_adequacy(R)
+    overall, per_item = found.overall, found.per_item
+    test = sphericity_test(R, len(data))
     np.testing.assert_allclose(overall, expected["overall"], rtol=0, atol=ROUNDING_TOL)
     np.testing.assert_allclose(per_item, expected["items"], rtol=0, atol=ROUNDING_TOL)
     np.testing.assert_allclose(test.chisq, expected["chisq"], rtol=ROUNDING_TOL)
@@ -226,6 +215,6 @@ def test_pvalue_of_weak_correlations_equals_psych(run_r) -> None:
     """Where the p-value is neither 0 nor 1."""
     data = pd.DataFrame(np.random.default_rng(5).normal(size=(60, 4)).round(6))
     code = "b <- psych::cortest.bartlett(cor(x), n = nrow(x)); list(p = b$p.value)"
-    test = bartlett_test(np.corrcoef(data.to_numpy(), rowvar=False), 60)
+    test = sphericity_test(np.corrcoef(data.to_numpy(), rowvar=False), 60)
     assert 0.01 < test.pvalue < 0.99
     np.testing.assert_allclose(test.pvalue, run_r(code, x=data)["p"], rtol=0, atol=ROUNDING_TOL)

@@ -6,7 +6,7 @@ import pytest
 import dtstat as dt
 from dtstat.factors.copula import latent_correlations
 from dtstat.search.evaluate import Evaluator, Rules
-from dtstat.search.proposals import search_barcode
+from dtstat.search.levels import search_tree
 from dtstat.structure.barcode import barcode
 
 DEFAULT = Rules("ebic", min_children=3, attach=True, approximate=True)
@@ -19,7 +19,7 @@ def chosen(data, rules=DEFAULT):
     """Structure chosen, and what the rows counted as."""
     matrix = dt.dependence(data)
     evaluator = Evaluator(latent_correlations(matrix).R, len(data))
-    outcome = search_barcode(evaluator, barcode(matrix.values, matrix.names, 3), rules)
+    outcome = search_tree(evaluator, barcode(matrix.values, matrix.names, 3), rules)
     return dt.Structure(outcome.best.proposal.support, matrix.names), outcome.n_effective
 
 

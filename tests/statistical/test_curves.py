@@ -112,7 +112,7 @@ def test_three_hundred_rows_show_the_curves():
 @pytest.mark.parametrize("design", ["v_structure", "chain", "double_mediation"])
 def test_the_structure_is_chosen_with_curves(design, measure, options):
     simulation = dt.simulate(design, 1500, seed=3, **options)
-    fit = dt.fit(simulation.data, measure, estimator="spline", seed=1)
+    fit = dt.fit(simulation.data, measure=measure, estimator="spline", seed=1)
     assert dt.compare(fit.structure, simulation.structure).f1 == 1
 
 

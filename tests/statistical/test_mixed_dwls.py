@@ -16,7 +16,7 @@ MARGIN = 0.25
 
 def skewed(n=500, seed=1):
     rng = np.random.default_rng(seed)
-    F = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], n)
+    F = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], n, method="cholesky")
     A = np.digitize(0.8 * F[:, [0]] + 0.6 * rng.normal(size=(n, 3)), [-1, 0, 0.9])
     C = 2 + 0.7 * F[:, [1]] + rng.exponential(size=(n, 3))
     return pd.DataFrame(np.hstack([A, C]), columns=[*ORDERED, "c1", "c2", "c3"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.search.evaluate import Evaluator, Proposal
+from dtstat.search.evaluate import SALIENT, Evaluator, Proposal
 
 ROWS = 20_000
 
@@ -116,7 +116,7 @@ def test_finds_factors_without_unique_children():
         one = dt.simulate(
             "clusters", 800, n_factors=6, items_per_factor=8, violating=0.34, seed=seed
         )
-        for scores, search in ((sequential, "sequential"), (plain, "barcode")):
+        for scores, search in ((sequential, "sequential"), (plain, "tree")):
             found = dt.fit(one.data, search=search).structure
             scores.append(dt.compare(found, one.structure).f1)
     assert np.mean(sequential) >= 0.95
@@ -147,3 +147,24 @@ def test_no_general_factor_where_factors_correlate(seed):
     found = dt.fit(one.data, search="sequential").structure
     assert found == dt.fit(one.data).structure
     assert found.support.sum(axis=0).max() < 12
+
+
+@pytest.mark.parametrize("n", [300, 1000, 5000])
+def test_small_second_loadings_of_a_third_of_the_items_are_no_part_of_the_structure(n):
+    """Second loadings of .1 to .15: none is in the answer, and hardly ever anything else."""
+    exact = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        own = np.repeat(np.arange(4), 6)
+        L = (own[:, None] == np.arange(4)) * rng.uniform(0.5, 0.8, (24, 1))
+        crossed = rng.choice(24, 8, replace=False)
+        second = (own[crossed] + rng.integers(1, 4, 8)) % 4
+        L[crossed, second] = rng.choice([-1, 1], 8) * rng.uniform(0.1, 0.15, 8)
+        R = correlations(L, 0.3 + 0.7 * np.eye(4), np.zeros(24))
+        np.fill_diagonal(R, 1.0)
+        rows = rng.multivariate_normal(np.zeros(24), R, n, method="cholesky")
+        fit = dt.fit(rows, search="sequential")
+        size = np.abs(fit.estimate.loadings)
+        assert (size[fit.support & (size < size.max(axis=1, keepdims=True))] >= SALIENT).all()
+        exact.append(dt.compare(fit, dt.Structure(own[:, None] == np.arange(4))).exact)
+    assert sum(exact) >= 5

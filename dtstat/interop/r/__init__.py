@@ -79,7 +79,7 @@ def from_r(obj: Any) -> Any:
         (→ Series; names become the index), list (→ dict if it has names, else list), what psych's
         ``fa`` or R's ``factanal`` returned (→ RFactors), a lavaan fit (→ its parameter table) or
         NULL (→ None). Whole numbers with gaps become floats, truth values with gaps pandas'
-        "boolean". Labelled columns keep their codes; those declared missing become missing.
+        "boolean". Labeled columns keep their codes; those declared missing become missing.
 
     Raises
     ------

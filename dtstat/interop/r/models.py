@@ -18,7 +18,8 @@ from dtstat.fit.result import DTFit
 from dtstat.interop.r import session
 from dtstat.interop.r.session import r_options, warn
 from dtstat.interop.r.values import read_frame, read_matrix, read_vector, write
-from dtstat.sem.result import CFAFit, SEMCall
+from dtstat.sem.call import SEMCall
+from dtstat.sem.result import CFAFit
 from dtstat.structure.structure import Structure, read_legend
 
 # A solution of psych::fa in a fixed order. The names of its measures are those of dtstat.efa.
@@ -63,7 +64,6 @@ function(model, ..., parameters) {
 }
 """
 _NAMING_COLUMNS = ("ordered", "cluster", "sampling.weights")  # options whose values are columns
-_ESTIMATORS = {"ml": "ML", "fiml": "ML", "mlr": "MLR", "dwls": "WLSMV"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -358,13 +358,23 @@ def _sample(
 
 def _call_options(call: SEMCall) -> dict[str, Any]:
     """Arguments of lavaan that mean what :func:`dtstat.cfa` was asked for."""
+    if call.group is not None or call.effect_coding:
+        raise InputError(
+            "A fit with groups or effect coding cannot be handed to lavaan. Give the model text "
+            "and lavaan's own arguments instead.",
+            "model",
+        )
     wished: dict[str, Any] = {
-        "estimator": _ESTIMATORS[call.estimator],
+        "estimator": "ML" if call.estimator == "fiml" else call.estimator.upper(),
         "std.lv": call.std_lv,
         "orthogonal": call.orthogonal,
     }
     if call.ordered:
-        return wished | {"ordered": list(call.ordered)}
+        return wished | {
+            "ordered": list(call.ordered),
+            "missing": call.missing,
+            "parameterization": call.parameterization,
+        }
     gaps = "ml" if call.missing == "fiml" else "listwise"
     return wished | {"missing": gaps, "meanstructure": call.mean_structure}
 

@@ -10,7 +10,7 @@ class PathChart {
     this.chosen = numbers.chosen;
     this.place = make("div", { class: "chart" });
     this.width = 0;
-    new ResizeObserver(() => this.#fit()).observe(this.place);
+    new ResizeObserver(() => this.fit()).observe(this.place);
   }
 
   /** Move the line that marks the threshold. */
@@ -27,10 +27,21 @@ class PathChart {
     return PADDING + (tau / this.path.top) * (this.width - 2 * PADDING);
   }
 
-  #fit() {
-    const width = this.place.clientWidth;
+  /** Draw again, in the colors of other factors. */
+  repaint() {
+    if (this.width) this.#draw();
+  }
+
+  /** Draw to the width there is; hidden, for the printer. */
+  fit() {
+    const width = this.place.clientWidth || (this.width ? 0 : 720);
     if (!width || width === this.width) return;
     this.width = width;
+    this.#draw();
+  }
+
+  #draw() {
+    const { width } = this;
     const parts = [this.#factors(), this.#criterion(), this.#bars()].filter(Boolean);
     let top = 0;
     const groups = parts.map((part) => {
@@ -121,26 +132,26 @@ class PathChart {
       const kind = factor < 0 ? "bar other" : "bar";
       const box = { x: left, y: 18 + row * 9, width: Math.max(right - left, 1), height: 6 };
       const mark = draw("rect", { ...box, class: kind });
-      if (factor >= 0) mark.style.fill = colorOf(factor);
-      const name = factor < 0 ? "not chosen" : this.path.factors[factor].name;
+      if (factor >= 0) mark.style.fill = colorOf(this.path.factors[factor].color);
+      const name = factor < 0 ? "other" : this.path.factors[factor].name;
       const items = bar.items.map((i) => this.path.items[i]).join(", ");
       mark.append(draw("title", {}, `${name}: ${items}; ${shown(bar.birth, 3)} to ${shown(bar.death, 3)}`));
       return mark;
     });
-    const about = "barcode of factors (cores of the chosen ones in color)";
+    const about = "barcode (cores of the factors in color)";
     return { marks: [this.#label(about, 10), ...marks], height: 22 + bars.length * 9 };
   }
 
-  /** Bars the chosen factors are read off, then the longest-lived others. */
+  /** Bars that the factors of the level are read off, then the longest-lived others. */
   #shownBars() {
     const cores = new Map();
     this.path.factors.forEach((factor, k) => {
       if (factor.core >= 0) cores.set(factor.core, k);
     });
-    const chosen = [...cores].slice(0, 40).map(([b, factor]) => ({ bar: this.path.bars[b], factor }));
-    const room = Math.max(4, ROWS_SHOWN - chosen.length);
+    const own = [...cores].slice(0, 40).map(([b, factor]) => ({ bar: this.path.bars[b], factor }));
+    const room = Math.max(4, ROWS_SHOWN - own.length);
     const others = this.path.bars.map((bar, b) => ({ bar, factor: -1, b })).filter(({ b }) => !cores.has(b));
-    return [...chosen, ...others.slice(0, room)];
+    return [...own, ...others.slice(0, room)];
   }
 
   #ticks(top) {

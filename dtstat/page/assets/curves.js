@@ -1,12 +1,13 @@
-// How items answer to a factor: one small picture an item, with its band where one is known.
+// How items answer to a factor: one small picture per item, with its band where one is known.
 
 const [CURVE_WIDTH, CURVE_HEIGHT] = [190, 130];
 const FRAME = { left: 34, right: 8, top: 20, bottom: 22 };
 
 class CurvePanel {
-  constructor(numbers) {
+  constructor(numbers, levels) {
     this.curves = numbers.curves;
-    this.factors = numbers.factors;
+    this.factors = numbers.levels.find(({ n }) => n === numbers.chosenLevel).factors;
+    this.chosen = make("p", { class: "note" });
     this.items = numbers.items;
     this.grid = numbers.grid;
     this.labels = tellingNames(numbers.items);
@@ -15,7 +16,8 @@ class CurvePanel {
       make("button", { type: "button", "aria-pressed": "false", onclick: () => this.show(k) }, swatch(k), factor.name),
     );
     const choices = make("div", { class: "choices", role: "group", "aria-label": "Factor" }, this.buttons);
-    document.getElementById("responses").append(choices, ...this.groups);
+    document.getElementById("responses").append(this.chosen, choices, ...this.groups);
+    levels.follow((level) => this.#say(level, levels.chosen));
     this.show(0);
   }
 
@@ -25,10 +27,14 @@ class CurvePanel {
     this.groups.forEach((group, other) => group.classList.toggle("closed", other !== k));
   }
 
+  #say({ n }, chosen) {
+    this.chosen.textContent = n === chosen ? "" : `The curves are those of the chosen level with ${several(chosen, "factor")}.`;
+  }
+
   #group(k) {
     const own = this.curves.filter((curve) => curve.factor === k);
     const pictures = own.map((curve) => this.#picture(curve, k));
-    return make("div", {}, make("h3", {}, this.factors[k].name), make("div", { class: "curves" }, pictures));
+    return make("div", { class: "group" }, make("h3", {}, this.factors[k].name), make("div", { class: "curves" }, pictures));
   }
 
   #picture(curve, k) {

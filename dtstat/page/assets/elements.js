@@ -5,7 +5,7 @@ function fill(element, attributes, children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (value !== false && value !== null) element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(2).filter((child) => child !== null && child !== undefined));
   return element;
 }
 
@@ -25,6 +25,9 @@ const swatch = (k) => {
   mark.style.background = colorOf(k);
   return mark;
 };
+
+/** A name that is a sum of names, to be broken after a plus. */
+const broken = (name) => name.split(/(?<=\+)/).flatMap((part, k) => (k ? [make("wbr"), part] : [part]));
 
 /** A button that copies text, and says so; where copying is forbidden the text can be selected. */
 function copyButton(label, text) {

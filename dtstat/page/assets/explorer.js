@@ -1,8 +1,11 @@
 // The explorer: a slider over the exact path, and what each threshold gives.
 
+const LONG_TREE = 40; // items beside which there is room below the graph
+
 class Explorer {
-  constructor(numbers, showFactor) {
+  constructor(numbers, levels, showFactor) {
     this.numbers = numbers;
+    this.levels = levels;
     this.path = new Path(numbers);
     this.showFactor = showFactor;
     this.picked = null;
@@ -11,10 +14,18 @@ class Explorer {
     this.graph = new Graph(this.path, numbers.order, (item) => this.pick(item));
     this.chart = new PathChart(this.path, numbers);
     this.readout = make("dl", { class: "readout" });
-    this.table = make("table", { class: "factors" });
+    this.table = sheet();
     this.why = make("div", { class: "why" });
     this.#build();
+    this.chart.fit();
     this.go(numbers.start);
+    let first = Boolean(numbers.chosen); // one threshold for all factors: it is shown
+    levels.follow((level) => {
+      this.path.factors = level.factors;
+      this.chart.repaint();
+      if (!first) this.#showLevel();
+      first = false;
+    });
   }
 
   /** Show the structure at a threshold. */
@@ -54,25 +65,26 @@ class Explorer {
     );
     this.sameButton = make(
       "button",
-      { type: "button", "aria-pressed": "false", onclick: () => this.#showChosen() },
-      `Show the chosen factors${this.numbers.chosen ? ", attached items too" : ", each at its own threshold"}`,
+      { type: "button", "aria-pressed": "false", onclick: () => (this.mode === "level" ? this.go(this.tau) : this.#showLevel()) },
+      "Show the factors of the level, each at its own threshold",
     );
     const rule =
       "Two items are joined when their dependence exceeds the threshold. Groups that are all joined, with at least " +
       "one item joined to nothing else, light up.";
-    const scrolled = { class: "wide scrolled", role: "region", "aria-label": "Items by factor", tabindex: "0" };
-    document.getElementById("explore").append(
+    const left = make("div");
+    const right = make(
+      "div",
+      {},
+      make("h3", {}, "Thresholds"),
       make("p", { id: "keys", class: "hint" }, `${rule} ${keys}`),
       steer,
       this.chart.place,
-      this.path.factors.length ? make("p", {}, this.sameButton) : "",
-      make(
-        "div",
-        { class: "columns" },
-        make("div", {}, this.graph.figure, this.why),
-        make("div", {}, this.readout, make("div", scrolled, this.table)),
-      ),
+      this.levels.current ? make("p", {}, this.sameButton) : null,
+      this.graph.figure,
     );
+    document.getElementById("explore").append(make("div", { class: "columns" }, left, right));
+    if (this.numbers.tree) drawTree(this.numbers, this.levels, left);
+    (this.numbers.tree && this.path.items.length > LONG_TREE ? right : left).append(this.readout, this.table, this.why);
   }
 
   #key(event) {
@@ -91,14 +103,14 @@ class Explorer {
     this.go(moves[event.key]());
   }
 
-  #showChosen() {
-    this.mode = this.mode === "chosen" ? "threshold" : "chosen";
+  #showLevel() {
+    this.mode = "level";
     this.paint();
   }
 
-  /** What is drawn: the cliques at the threshold, or the chosen factors. */
+  /** What is drawn: the cliques at the threshold, or the factors of the level. */
   #cliques() {
-    if (this.mode === "chosen") {
+    if (this.mode === "level") {
       return this.path.factors.map((factor, k) => ({
         ...factor,
         factor: k,
@@ -107,54 +119,64 @@ class Explorer {
         death: factor.to,
       }));
     }
-    return this.path.cliques(this.tau).map((bar) => ({ ...bar, ...this.path.named(bar.items), from: this.tau }));
+    return this.path.cliques(this.tau).map((bar) => {
+      const named = this.path.named(bar.items);
+      const color = named.factor < 0 ? -1 : this.path.factors[named.factor].color;
+      return { ...bar, ...named, color, from: this.tau };
+    });
+  }
+
+  /** Whether the level that is looked at is the one that was chosen. */
+  get #atChoice() {
+    return this.levels.current?.n === this.levels.chosen;
   }
 
   #paint() {
     this.cliques = this.#cliques();
-    const chosen = this.mode === "chosen";
+    const whole = this.mode === "level";
     const covered = new Set(this.cliques.flatMap((clique) => clique.items)).size;
     const all = several(this.path.items.length, "item");
     const found = `${several(this.cliques.length, "factor")} of ${covered} of ${all}`;
-    this.said = chosen ? `Chosen: ${found}.` : `At ${shown(this.tau, 3)}: ${found}.`;
+    this.said = whole ? `${this.#atChoice ? "Chosen" : "Level"}: ${found}.` : `At ${shown(this.tau, 3)}: ${found}.`;
     this.now.textContent = shown(this.tau, 3);
     this.now.dataset.exact = this.tau; // the slider itself keeps 15 digits
     this.slider.setAttribute("aria-valuetext", `${shown(this.tau, 3)}: ${found}`);
-    this.sameButton.setAttribute("aria-pressed", String(chosen));
+    this.sameButton.setAttribute("aria-pressed", String(whole));
     this.chart.mark(this.tau);
-    this.#paintReadout(chosen);
+    this.#paintReadout(whole);
     this.#paintTable(covered);
     this.#paintItem();
   }
 
   #paintItem() {
-    const chosen = this.mode === "chosen";
-    const near = this.picked === null ? [] : this.#joined(this.picked, chosen);
+    const whole = this.mode === "level";
+    const near = this.picked === null ? [] : this.#joined(this.picked, whole);
     const { tau, cliques, picked, said } = this;
-    this.graph.draw({ tau, cliques, picked, near, chords: !chosen, caption: said });
-    this.#paintWhy(chosen);
+    this.graph.draw({ tau, cliques, picked, near, chords: !whole, caption: said });
+    this.#paintWhy(whole);
   }
 
-  /** Items joined to an item: above the threshold, or within its chosen factors above theirs. */
-  #joined(item, chosen) {
-    if (!chosen) return this.path.neighbors(item, this.tau);
+  /** Items joined to an item: above the threshold, or within its factors above theirs. */
+  #joined(item, whole) {
+    if (!whole) return this.path.neighbors(item, this.tau);
     const own = this.cliques.filter(({ items }) => items.includes(item));
     return own.flatMap(({ items, from }) => this.path.neighbors(item, from).filter((j) => items.includes(j)));
   }
 
-  #paintReadout(chosen) {
+  #paintReadout(whole) {
     const cliques = this.path.cliques(this.tau);
     const [low, high] = this.path.span(this.tau);
-    const margin = this.path.margin(chosen ? this.path.factors : cliques);
+    const margin = this.path.margin(whole ? this.path.factors : cliques);
     const pairs = this.path.sorted.length;
-    const rows = chosen
-      ? [["Structure", "the chosen one; colors join pairs above each factor\u2019s own threshold"]]
+    const level = this.#atChoice ? "the chosen one" : "that of the level";
+    const rows = whole
+      ? [["Structure", `${level}; colors join pairs above each factor\u2019s own threshold`]]
       : [
           ["Factors here", `${cliques.length}, the same from ${shown(low, 3)} to ${shown(high, 3)}`],
           ["Pairs joined", `${this.path.joins(this.tau)} of ${pairs}`],
         ];
     rows.push(["Margin", margin ? this.#marginText(margin) : "none: no factor at this threshold"]);
-    rows.push([this.numbers.criterion, this.#criterionText(chosen)]);
+    if (!whole || this.#atChoice) rows.push([this.numbers.criterion, this.#criterionText(whole)]);
     const row = ([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text));
     this.readout.replaceChildren(...rows.map(row));
   }
@@ -165,9 +187,9 @@ class Explorer {
     return `${shown(value, 3)} (weakest pair within ${pair(weakest)}${outside})`;
   }
 
-  #criterionText(chosen) {
+  #criterionText(whole) {
     const best = this.numbers.chosenCriterion;
-    if (chosen) return best === null ? "see Choice" : `${shown(best, 1)} (chosen)`;
+    if (whole) return best === null ? "see How sure" : `${shown(best, 1)} (chosen)`;
     const row = this.path.score(this.tau);
     if (!row) return "no factor at this threshold";
     if (row.criterion === null) return "not fitted: this structure holds over a sliver of the threshold";
@@ -185,35 +207,22 @@ class Explorer {
   }
 
   #paintTable(covered) {
-    const body = this.cliques.map((clique) => this.#row(clique));
+    const rows = this.cliques.map((clique) => this.#row(clique));
     const inside = new Set(this.cliques.flatMap((clique) => clique.items));
     const rest = this.numbers.order.filter((i) => !inside.has(i));
-    if (rest.length) {
-      const none = make("th", { scope: "row" }, "none");
-      body.push(make("tr", {}, none, make("td"), make("td", {}, this.#buttons(rest, new Set()))));
-    }
-    const range = this.mode === "chosen" ? "core seen at" : "thresholds";
-    const names = ["factor", range, `items (${covered} in factors)`];
-    const head = names.map((name) => make("th", { scope: "col" }, name));
-    this.table.replaceChildren(
-      make("caption", {}, this.said),
-      make("thead", {}, make("tr", {}, head)),
-      make("tbody", {}, body),
-    );
+    if (rest.length) rows.push({ cells: ["none", "", this.#buttons(rest, new Set())] });
+    const range = this.mode === "level" ? "core seen at" : "thresholds";
+    const columns = ["factor", range, `items (${covered} in factors)`].map((name) => ({ name }));
+    refill(this.table, makeTable({ class: "factors" }, columns, rows, this.said));
   }
 
   #row(clique) {
     const open = () => this.showFactor(clique.factor);
     const link = { type: "button", class: "link", title: "Show how its items answer", onclick: open };
-    const name = clique.factor >= 0 && this.showFactor ? make("button", link, clique.name) : clique.name;
+    const curved = clique.factor >= 0 && this.showFactor && this.#atChoice;
+    const name = curved ? [make("button", link, clique.name)] : broken(clique.name);
     const range = clique.birth === null ? "" : `${shown(clique.birth, 3)} to ${shown(clique.death, 3)}`;
-    return make(
-      "tr",
-      {},
-      make("th", { scope: "row" }, swatch(clique.factor), name),
-      make("td", { class: "range" }, range),
-      make("td", {}, this.#buttons(clique.items, new Set(clique.unique))),
-    );
+    return { cells: [[swatch(clique.color), ...name], range, this.#buttons(clique.items, new Set(clique.unique))] };
   }
 
   #buttons(items, unique) {
@@ -221,11 +230,11 @@ class Explorer {
       const look = () => this.pick(i);
       const own = unique.has(i) ? "*" : "";
       const events = { onpointerenter: look, onfocus: look, onclick: look };
-      return make("button", { type: "button", class: "item", ...events }, `${this.path.items[i]}${own}`);
+      return make("button", { type: "button", class: "item", ...events }, `${this.numbers.items[i]}${own}`);
     });
   }
 
-  #paintWhy(chosen) {
+  #paintWhy(whole) {
     if (this.picked === null) {
       const hint =
         "Point at an item, or go to it with the Tab key, to see its joins and why it is in or out of a factor. " +
@@ -234,13 +243,16 @@ class Explorer {
       return;
     }
     const i = this.picked;
-    const verdict = this.numbers.verdicts[i];
-    const [where, lines] = chosen
-      ? ["in the chosen structure", [`It ${verdict}`, ...chosenReasons(this.path, i)]]
+    const verdict = this.levels.current ? itemVerdict(this.levels.current, i) : "";
+    const structure = this.#atChoice ? "the chosen structure" : "the level";
+    const [where, lines] = whole
+      ? [`in ${structure}`, [`It ${verdict}`, ...levelReasons(this.path, i)]]
       : [`at ${shown(this.tau, 3)}`, reasons(this.path, i, this.tau, this.cliques)];
-    if (!chosen && this.path.factors.length) lines.push(`In the chosen structure it ${verdict}`);
+    if (!whole && verdict) lines.push(`In ${structure} it ${verdict}`);
+    const text = this.numbers.texts[i];
     this.why.replaceChildren(
       make("h3", {}, `${this.path.items[i]} ${where}`),
+      ...(text ? [make("p", { class: "text" }, text)] : []),
       ...lines.map((line) => make("p", {}, line)),
     );
   }

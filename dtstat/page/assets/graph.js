@@ -109,13 +109,13 @@ class Graph {
     return this.strongestFirst;
   }
 
-  #clique(pen, { items, factor, from }) {
+  #clique(pen, { items, color, from }) {
     const round = [...items].sort((a, b) => this.place.get(a) - this.place.get(b));
     pen.beginPath();
     round.forEach((item, k) => (k ? pen.lineTo(...this.#point(item)) : pen.moveTo(...this.#point(item))));
     pen.closePath();
     pen.globalAlpha = 0.13;
-    pen.fillStyle = colorOf(factor);
+    pen.fillStyle = colorOf(color);
     pen.fill();
     pen.globalAlpha = 0.85;
     pen.beginPath();
@@ -127,7 +127,7 @@ class Graph {
         }
       }
     }
-    pen.strokeStyle = colorOf(factor);
+    pen.strokeStyle = colorOf(color);
     pen.lineWidth = items.length > 12 ? 1 : 1.8;
     pen.stroke();
     pen.globalAlpha = 1;
@@ -145,25 +145,25 @@ class Graph {
   }
 
   #items(pen, state) {
-    const factorsOf = new Map(this.order.map((item) => [item, []]));
-    for (const { items, factor } of state.cliques) for (const i of items) factorsOf.get(i).push(factor);
+    const colorsOf = new Map(this.order.map((item) => [item, []]));
+    for (const { items, color } of state.cliques) for (const i of items) colorsOf.get(i).push(color);
     const looking = state.picked !== null;
     const wanted = new Set([state.picked, ...state.near]);
     const dot = Math.max(2, Math.min(5, this.font * 0.42));
     for (const item of this.order) {
-      this.#dot(pen, item, factorsOf.get(item), item === state.picked ? dot + 2 : dot, item === state.picked);
+      this.#dot(pen, item, colorsOf.get(item), item === state.picked ? dot + 2 : dot, item === state.picked);
       const faint = looking && !wanted.has(item);
       if (this.labelled || wanted.has(item)) this.#label(pen, item, dot, faint, item === state.picked);
     }
   }
 
   /** An item: white, in the color of its factor, or with a slice for each of several. */
-  #dot(pen, item, factors, radius, picked) {
+  #dot(pen, item, colors, radius, picked) {
     const [x, y] = this.#point(item);
-    const slice = (2 * Math.PI) / Math.max(factors.length, 1);
+    const slice = (2 * Math.PI) / Math.max(colors.length, 1);
     pen.fillStyle = "#ffffff";
-    (factors.length ? factors : [null]).forEach((factor, k) => {
-      if (factor !== null) pen.fillStyle = colorOf(factor);
+    (colors.length ? colors : [null]).forEach((color, k) => {
+      if (color !== null) pen.fillStyle = colorOf(color);
       pen.beginPath();
       pen.moveTo(x, y);
       pen.arc(x, y, radius, k * slice, (k + 1) * slice);

@@ -1,9 +1,9 @@
 // Numbers: out of the page, and as people read them.
 
+const trueMinus = (text) => text.replace("-", "\u2212");
+
 const shown = (value, digits = 2) =>
-  value === null || value === undefined || Number.isNaN(value)
-    ? ""
-    : value.toFixed(digits).replace("-", "\u2212");
+  value === null || value === undefined || Number.isNaN(value) ? "" : trueMinus(value.toFixed(digits));
 
 const several = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
@@ -37,6 +37,9 @@ function firstAtLeast(values, x) {
   return low;
 }
 
+/** A name within a sentence: signs in it that turn the way of writing end with it. */
+const isolated = (name) => (/[\u202a-\u202e\u2066-\u2069]/.test(name) ? `\u2068${name}\u2069` : name);
+
 /** Length of the beginning that all texts share, up to a break between words. */
 function sharedStart(texts) {
   const [first = "", ...others] = texts;
@@ -50,6 +53,13 @@ function tellingNames(names) {
   if (new Set(names.map((name) => shortened(name))).size === names.length) return names;
   const start = sharedStart(names);
   return start ? names.map((name) => `\u2026${name.slice(start)}`) : names;
+}
+
+/** A name that is a sum of names, by its ends if it is long. */
+function inShort(name, most) {
+  const parts = name.split("+");
+  const ends = `${parts[0]}+\u2026+${parts[parts.length - 1]}`;
+  return shortened(name.length > most && parts.length > 2 ? ends : name, most);
 }
 
 const shortened = (name, most = 24) =>

@@ -12,12 +12,12 @@ function byFirstItems(a, b) {
 
 class Path {
   constructor(numbers) {
-    this.items = numbers.items;
+    this.items = numbers.items.map(isolated);
     this.labels = tellingNames(numbers.items);
     this.measure = numbers.measure;
     this.bars = numbers.bars;
     this.scores = numbers.scores;
-    this.factors = numbers.factors;
+    this.factors = []; // of the level that is looked at
     this.r = decode(numbers.dependence);
     this.sorted = this.r.map(Math.abs).sort();
     this.levels = this.sorted.filter((value, k, all) => k === 0 || value !== all[k - 1]);
@@ -103,7 +103,7 @@ class Path {
     return { value: (weakest.value - (strongest ? strongest.value : 0)) / 2, weakest, strongest };
   }
 
-  /** The chosen factor that a set of items is most like, and how much (Jaccard); -1 if none. */
+  /** The factor that a set of items is most like, and how much (Jaccard); -1 if none. */
   likeness(items) {
     const own = new Set(items);
     let best = { factor: -1, share: 0 };
@@ -120,11 +120,11 @@ class Path {
     return items.length > most ? `${named} and ${items.length - most} more` : named;
   }
 
-  /** The chosen factor a set of items is, lies in or is like: its number, a label, words for a sentence. */
+  /** The factor a set of items is, lies in or is like: its number, a label, words for a sentence. */
   named(items) {
     const core = this.factors.findIndex((one) => one.core >= 0 && this.bars[one.core].items.join() === items.join());
     const { factor, share } = core < 0 ? this.likeness(items) : { factor: core, share: 0 };
-    const other = { factor: -1, name: "not chosen", words: `the group of ${this.#listed(items)}` };
+    const other = { factor: -1, name: "other", words: `the group of ${this.#listed(items)}` };
     if (factor < 0) return other;
     const { name, items: all } = this.factors[factor];
     if (items.join() === all.join()) return { factor, name, words: name };

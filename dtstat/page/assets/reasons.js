@@ -52,7 +52,7 @@ function whyNowhere(path, i, near, tau) {
   return `In no factor, and no factor\u2019s own item: ${why}.`;
 }
 
-/** Of the cliques without an item the one with most of which it is joined, of its chosen factor if others tie. */
+/** Of the cliques without an item the one with most of which it is joined, of its own factor if others tie. */
 function nearestOutside(path, i, cliques, tau) {
   const joined = ({ items }) => items.filter((j) => path.strength(i, j) > tau).length / items.length;
   const own = ({ items }) => path.factors[path.named(items).factor]?.items.includes(i) ?? false;
@@ -73,8 +73,17 @@ function reasons(path, i, tau, cliques) {
   ];
 }
 
-/** Sentences about an item of the chosen factors: how it stands to the core of each that it is in. */
-function chosenReasons(path, i) {
+/** What became of an item at a level, in words. */
+function itemVerdict(level, i) {
+  const on = level.factors.filter(({ items }) => items.includes(i));
+  if (!on.length) return `is in no factor${level.reasons[i] ? `: ${level.reasons[i]}` : ""}.`;
+  const loadings = on.map(({ name, items, loadings }) => `${shown(loadings[items.indexOf(i)])} on ${name}`);
+  const attached = level.attached.includes(i) ? "; attached: in no clique within the factor, but it loads on it most" : "";
+  return `loads ${loadings.join(" and ")}${attached}.`;
+}
+
+/** Sentences about an item of the level’s factors: how it stands to the core of each that it is in. */
+function levelReasons(path, i) {
   const own = path.factors.filter((factor) => factor.core >= 0 && factor.items.includes(i));
   return own.map(({ name, core, from }) => {
     const { items } = path.bars[core];

@@ -35,3 +35,25 @@ class Tabs {
     this.tabs[to].focus();
   }
 }
+
+/** Lay the page out for paper while it is printed: details open, tables fitted to its width. */
+function onPaper() {
+  const details = [...document.querySelectorAll("details")];
+  let before = null;
+  const layOut = () => {
+    if (before !== null) return;
+    before = details.map((one) => one.open);
+    document.documentElement.classList.add("paper");
+    details.forEach((one) => (one.open = true));
+    document.querySelectorAll("div.sheet, details").forEach(fitTables);
+  };
+  const undo = () => {
+    details.forEach((one, k) => (one.open = before?.[k] ?? one.open));
+    document.documentElement.classList.remove("paper");
+    before = null;
+  };
+  const media = matchMedia("print");
+  media.addEventListener("change", () => (media.matches ? layOut() : undo()));
+  window.addEventListener("beforeprint", layOut);
+  window.addEventListener("afterprint", undo);
+}

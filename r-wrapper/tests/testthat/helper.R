@@ -27,3 +27,14 @@ without_numbers <- function(lines) {
   regmatches(lines, numbers) <- lapply(regmatches(lines, numbers), gsub, pattern = "[0-9]", replacement = "#")
   lines
 }
+
+stored_cfa <- function() readRDS(testthat::test_path("fixtures", "cfa.rds"))
+
+skip_without_lavaan <- function() {
+  skip_without_python()
+  testthat::skip_if_not_installed("lavaan")
+}
+
+two_schools <- function() lavaan::HolzingerSwineford1939
+
+three_factors <- "visual =~ x1 + x2 + x3; textual =~ x4 + x5 + x6; speed =~ x7 + x8 + x9"

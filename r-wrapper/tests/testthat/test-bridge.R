@@ -14,7 +14,7 @@ test_that("a missing Python part is told with what to do", {
 })
 
 test_that("sentences are in R's words", {
-  expect_equal(in_r("Use fit(data, x=None)."), "Use dt_fit(data, x=NULL).")
+  expect_equal(in_r("Use fit(data, x=None)."), "Use dt_fit(data, x = NULL).")
   expect_equal(in_r("see dtstat.measures() or dtstat.cfa(x)"), "see dt_measures() or dt_cfa(x)")
   expect_equal(in_r("dt_fit(x)"), "dt_fit(x)")
 })
@@ -28,13 +28,23 @@ test_that("progress is shown once a phase", {
 
 test_that("internal errors keep their traceback", {
   skip_without_python()
-  expect_error(ask("sample_size", list(p = 25)), "dt_last_traceback", class = "dtstat_error_internal")
-  expect_output(dt_last_traceback(), "Traceback")
+  bridge()
+  reticulate::py_run_string("from dtstat.interop.r_bridge import FUNCTIONS as doors")
+  reticulate::py_run_string("doors['broken'] = lambda: 1 / 0")
+  on.exit(reticulate::py_run_string("del doors['broken']"))
+  expect_error(ask("broken", list()), "dt_last_traceback", class = "dtstat_error_internal")
+  expect_output(dt_last_traceback(), "ZeroDivisionError")
+})
+
+test_that("arguments of another version are told in words", {
+  skip_without_python()
+  expect_error(ask("sample_size", list(p = 25)), "same version", class = "dtstat_error_input")
 })
 
 test_that("sitrep says what is found", {
   skip_without_python()
-  expect_output(found <- dt_sitrep(), "Python part:   dtstat")
+  expect_output(found <- dt_sitrep(), "Python part: +dtstat")
+  expect_output(dt_sitrep(), "RETICULATE_PYTHON: ")
   expect_true(found$works)
 })
 

@@ -38,7 +38,7 @@ test_that("plot shows the picture and gives the result back", {
 
 test_that("unknown types are refused with the known ones", {
   fit <- stored_fit()
-  expect_error(plot(fit, "bar"), "\"diagram\", \"dependence\".*got \"bar\"", class = "dtstat_error_input")
+  expect_error(plot(fit, "bar"), "\"diagram\", \"tree\".*got \"bar\"", class = "dtstat_error_input")
   expect_error(plot(fit, type = 3), "`type`", class = "dtstat_error_input")
   expect_error(plot(fit, "path", scores = TRUE), "dt_path_scores", class = "dtstat_error_input")
   expect_error(need_ggplot2(FALSE), "install.packages", class = "dtstat_error_input")
@@ -46,38 +46,62 @@ test_that("unknown types are refused with the known ones", {
   expect_error(plot(path, "margin"), "\"path\", \"barcode\"", class = "dtstat_error_input")
 })
 
-test_that("the diagram has one line a loading, as wide as it is large", {
+test_that("the diagram has an arrow with a number for every loading and correlation", {
   fit <- stored_fit()
-  picture <- ggplot2::autoplot(fit)
-  lines <- layer_of(picture, "GeomSegment")
-  at <- which(fit$loadings != 0, arr.ind = TRUE)
-  expect_equal(nrow(lines), nrow(at))
-  expect_equal(order(lines$linewidth), order(abs(fit$loadings[at])))
-  scale <- picture$scales$get_scales("linewidth")
-  expect_equal(scale$limits, c(0, 1))
-  items <- layer_of(picture, "GeomPoint", 2)
-  expect_equal(items$y, 9:1)
-  factors <- layer_of(picture, "GeomPoint", 1)
-  expect_equal(factors$y, c(8, 5, 2))
-  expect_equal(lines$y, rep(c(8, 5, 2), each = 3))
-  expect_equal(lines$yend, 9:1)
-})
-
-test_that("the diagram tells cross-loadings, signs, attached items and items of no factor", {
-  L <- matrix(0, 6, 2, dimnames = list(letters[1:6], c("A", "B")))
-  L[1:3, 1] <- c(.7, -.6, .5)
-  L[3:5, 2] <- c(-.4, .8, .1)
-  picture <- plot_diagram(L, attached = "d")
-  lines <- layer_of(picture, "GeomSegment")
-  expect_equal(lines$linetype, c("solid", "4212", "solid", "12", "solid", "solid"))
-  expect_equal(lines$colour[4], ink[["orange"]])
-  expect_equal(layer_of(picture, "GeomPoint", 2)$shape, c(15, 15, 15, 22, 15, 4))
-  expect_equal(nrow(layer_of(plot_diagram(L, cutoff = 0.3), "GeomSegment")), 5)
+  picture <- without_python(ggplot2::autoplot(fit))
+  lines <- lapply(1:3, function(k) layer_of(picture, "GeomPath", k))
+  expect_equal(length(unique(lines[[1]]$group)), 3) # correlations
+  expect_equal(nrow(lines[[2]]), 2 * sum(fit$loadings != 0))
+  expect_equal(nrow(lines[[3]]), 0) # cross-loadings
+  Phi <- fit$factor_correlations
+  expect_setequal(
+    layer_of(picture, "GeomText", 1)$label, short(c(fit$loadings[fit$loadings != 0], Phi[upper.tri(Phi)]))
+  )
+  expect_setequal(layer_of(picture, "GeomText", 2)$label, unlist(dimnames(fit$loadings)))
+  expect_equal(nrow(layer_of(picture, "GeomRect", 2)), 9)
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   expect_silent(print(picture))
-  # Factors of the same items do not lie on each other.
-  expect_true(diff(factor_heights(cbind(A = c(.5, .5), B = c(.5, .5)), 2:1)) <= -1.5)
+  small <- layer_of(ggplot2::autoplot(fit, size = fit$diagram$size / 2), "GeomText", 1)$size
+  expect_equal(small, layer_of(picture, "GeomText", 1)$size / 2)
+  expect_error(plot(fit, size = 7), "`size`", class = "dtstat_error_input")
+})
+
+test_that("Python lays out other diagrams than the usual one", {
+  skip_without_python()
+  fit <- dt_fit(nine(), labels = c(x1 = "Looking"))
+  picture <- ggplot2::autoplot(fit, cutoff = 0.5, residuals = TRUE, texts = TRUE)
+  arrows <- layer_of(picture, "GeomPath", 2)
+  expect_equal(nrow(arrows), 2 * (sum(abs(fit$loadings) >= 0.5) + 9))
+  expect_true("Looking" %in% layer_of(picture, "GeomText", 3)$label)
+  expect_error(plot(fit, residual = TRUE), "residuals", class = "dtstat_error_input")
+  model <- dt_cfa(nine(), "visual =~ x1 + x2 + x3; speed =~ x7 + x8 + x9; speed ~ visual")
+  picture <- ggplot2::autoplot(model, stars = TRUE)
+  expect_match(layer_of(picture, "GeomText", 1)$label, "[*]", all = TRUE)
+  expect_match(picture$labels$caption, "p < .05")
+  solution <- dt_efa(nine(), 3)
+  picture <- without_python(ggplot2::autoplot(solution, "diagram"))
+  large <- abs(solution$loadings) >= 0.3
+  expect_equal(nrow(layer_of(picture, "GeomPath", 3)), 2 * (sum(large) - sum(apply(large, 1, any))))
+  expect_match(as_tikz(solution), "tikzpicture")
+})
+
+test_that("the tree joins factors at what one fewer costs", {
+  fit <- stored_fit()
+  tree <- fit$tree
+  expect_setequal(tree$items$item, rownames(fit$loadings))
+  expect_equal(nrow(tree$joins), max(tree$items$leaf) - 1)
+  expect_false(is.unsorted(tree$joins$price))
+  picture <- ggplot2::autoplot(fit, "tree")
+  lines <- layer_of(picture, "GeomSegment")
+  expect_equal(nrow(lines), 9 + max(tree$items$leaf) + 3 * nrow(tree$joins) + 1)
+  upright <- lines[lines$x == lines$xend & lines$y != lines$yend, ]
+  expect_equal(sort(10^upright$x)[upright$x > min(upright$x)], tree$joins$price)
+  marks <- layer_of(picture, "GeomText")
+  expect_equal(sum(grepl("chosen", marks$label)), 1)
+  expect_match(marks$label, "3 factors (chosen)", fixed = TRUE, all = FALSE)
+  fit$tree <- NULL
+  expect_error(plot(fit, "tree"), "search = \"tree\"", fixed = TRUE, class = "dtstat_error_input")
 })
 
 test_that("tiles are the matrix in drawn order, boxes its factors, marks the thresholds", {
@@ -236,7 +260,8 @@ test_that("a fit without factors has pictures", {
   fit$factors <- fit$factors[0, ]
   fit$barcode$factor <- ""
   expect_error(plot(fit, "loadings"), "no factor", class = "dtstat_error_input")
-  for (type in setdiff(fit_types, c("curves", "loadings"))) {
+  expect_error(plot(fit, "diagram"), "no factor", class = "dtstat_error_input")
+  for (type in setdiff(fit_types, c("curves", "loadings", "diagram"))) {
     expect_s3_class(ggplot2::ggplot_build(ggplot2::autoplot(fit, type, scores = FALSE)), "ggplot_built")
   }
 })
@@ -305,16 +330,24 @@ test_that("a plan shows the chance of error, parallel analysis its eigenvalues",
   expect_equal(nrow(lines), 8)
 })
 
-test_that("factor models have diagrams, loadings and residuals", {
+test_that("factor models have loadings and residuals", {
   loadings <- matrix(c(.7, .6, .1, .2, -.1, .8), 3, dimnames = list(c("a", "b", "c"), c("A", "B")))
   efa <- made_of("dt_efa", loadings = loadings)
   expect_equal(layer_of(ggplot2::autoplot(efa), "GeomText")$label, c(".70", ".60", ".80"))
-  expect_equal(nrow(layer_of(ggplot2::autoplot(efa, "diagram"), "GeomSegment")), 3)
   residuals <- matrix(c(0, .1, -.2, .1, 0, 0, -.2, 0, 0), 3, dimnames = list(letters[1:3], letters[1:3]))
   cfa <- made_of("dt_cfa", loadings = loadings, residuals = residuals)
-  expect_equal(nrow(layer_of(ggplot2::autoplot(cfa), "GeomSegment")), 6)
   expect_match(ggplot2::autoplot(cfa, "residuals")$labels$subtitle, "a and c -.20")
   expect_error(plot(efa, "residuals"), "\"loadings\"", class = "dtstat_error_input")
+})
+
+test_that("a description shows the answers to each item", {
+  bars <- list(c(10, 20, 5), c(0, 40), 0)
+  one <- made_of("dt_description", items = data.frame(item = c("a", "b", "empty")), bars = bars)
+  drawn <- layer_of(ggplot2::autoplot(one), "GeomRect")
+  expect_equal(nrow(drawn), 5)
+  height <- drawn$ymax - drawn$ymin
+  expect_equal(height / max(height), c(.5, 1, .25, 0, 1))
+  expect_equal(drawn$xmin[drawn$ymin == min(drawn$ymin)], c(0, 1 / 2))
 })
 
 test_that("Python is asked where the fit does not know", {
@@ -340,7 +373,7 @@ test_that("without Python the criterion is left out, and that is said", {
 test_that("results of Python have all that pictures need", {
   skip_without_python()
   fit <- dt_fit(nine())
-  path <- dt_path(nine())
+  path <- dt_path(nine(), min_children = 2) # as the fit
   expect_equal(path$steps, fit$path)
   for (type in c("path", "barcode", "dependence")) {
     expect_silent(ggplot2::ggplot_build(ggplot2::autoplot(path, type)))

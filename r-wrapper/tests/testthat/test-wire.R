@@ -26,7 +26,8 @@ test_that("tibbles and labelled columns cross as what they hold", {
   labelled <- haven::labelled_spss(
     c(1, 2, 9, NA), c(yes = 1, no = 2), na_values = 9, label = "A question"
   )
-  expect_identical(across(data.frame(q = 1:4, l = I(labelled)))$l, c(1, 2, NA, NA))
+  question <- structure(c(1, 2, NA, NA), label = "A question")
+  expect_identical(across(data.frame(q = 1:4, l = I(labelled)))$l, question)
   expect_identical(across(data.frame(l = haven::labelled(1:2, c(a = 1L))))$l, 1:2)
   skip_if_not_installed("tibble")
   expect_identical(across(tibble::tibble(a = c(1L, NA))), data.frame(a = c(1L, NA)))

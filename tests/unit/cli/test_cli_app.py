@@ -34,7 +34,7 @@ def test_a_process_of_its_own_prints_the_same_and_no_progress(survey):
 def test_bad_input_in_a_process_of_its_own():
     done = in_a_process("path", "nowhere.csv")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("dtstat: `path` must be a file that exists; got 'nowhere.csv'.")
+    assert done.stderr.startswith("dtstat: FILE must be a file that exists; got 'nowhere.csv'.")
     assert done.stderr.count("\n") == 1
 
 
@@ -81,7 +81,7 @@ def test_without_arguments_the_commands_are_listed():
     listed = CliRunner().invoke(app, []).output.split("Commands:\n")[1]
     names = [line.split()[0] for line in listed.splitlines()]
     assert names == [
-        *("fit", "report", "path", "diagnose", "plan", "cfa"),
+        *("describe", "fit", "report", "path", "diagnose", "plan", "cfa", "invariance"),
         *("simulate", "measures", "datasets", "study"),
     ]
 

@@ -29,13 +29,25 @@ def unrelated(tmp_path):
     return file
 
 
+def bare(data):
+    """Answers as a text file keeps them: without what the items ask."""
+    return pd.DataFrame(data.to_numpy(), columns=data.columns)
+
+
+def shown(fit, *options):
+    """The page of Python, which names its own way to another level."""
+    page = f"{fit.summary(*options)!r}\n"
+    assert "fit.level(k) has another level." in page or not len(fit.levels)
+    return page.replace("fit.level(k) has another", "--n-factors gives another")
+
+
 def printed(*arguments, cutoff=0.3, max_rows=5, **options):
-    return f"{dt.fit(*arguments, **options).summary(cutoff, max_rows)!r}\n"
+    return shown(dt.fit(*arguments, **options), cutoff, max_rows)
 
 
 def test_prints_the_summary(run, survey):
     assert run(*BY_NAME) == (0, printed(NINE), "")
-    assert run("fit", survey) == (0, printed(NINE), "")
+    assert run("fit", survey) == (0, printed(bare(NINE)), "")
 
 
 @pytest.mark.parametrize(
@@ -45,6 +57,8 @@ def test_prints_the_summary(run, survey):
             ["--measure", "kendall", "--min-children", "2"],
             {"measure": "kendall", "min_children": 2},
         ),
+        (["--n-factors", "2"], {"n_factors": 2}),
+        (["--n-factors", "2", "--search", "threshold"], {"n_factors": 2, "search": "threshold"}),
         (["--search", "threshold"], {"search": "threshold"}),
         (
             ["--search", "threshold", "--thresholds", "0.2,0.35"],
@@ -70,7 +84,7 @@ def test_missing_codes_columns_and_rows_with_gaps(run, tmp_path):
     coded.to_csv(file, index=False)
     flags = ("--missing-codes", "-9", "--columns", "x[1-6]", "--missing", "listwise")
     chosen = coded.replace(-9, np.nan).loc[:, "x1":"x6"]
-    expected = printed(chosen, missing="listwise")
+    expected = printed(bare(chosen), missing="listwise")
     assert run("fit", file, *flags) == (0, expected, "")
     assert f"of {len(coded)} rows used" in expected
 
@@ -136,6 +150,17 @@ def test_json_has_what_was_found_and_what_was_asked_for(run, tmp_path, survey):
     assert (written["explanation"], written["notes"]) == (fit.explanation, [])
 
 
+def test_json_has_the_levels(run, tmp_path):
+    file = tmp_path / "fit.json"
+    assert run(*BY_NAME, "--n-factors", 2, "--json", file)[0] == 0
+    written = json.loads(file.read_text(), parse_constant=pytest.fail)
+    assert written["call"]["n_factors"] == 2
+    levels = dt.fit(NINE, n_factors=2).levels
+    assert [one["chosen"] for one in written["levels"]] == [False, True, False, False]
+    found = pd.DataFrame(written["levels"])
+    pd.testing.assert_frame_equal(found, levels, check_dtype=False)
+
+
 def test_json_of_a_matrix(run, tmp_path, matrix_file):
     file = tmp_path / "fit.json"
     assert run("fit", matrix_file, "--matrix", "--n-obs", 301, "--json", file)[0] == 0
@@ -154,7 +179,7 @@ def test_the_lavaan_file_is_a_model_for_cfa(run, tmp_path):
 def test_the_saved_result_loads(run, tmp_path):
     file = tmp_path / "fit.dtstat"
     _, out, _ = run(*BY_NAME, "--save", file)
-    assert f"{dt.load(file).summary()!r}\n" == out
+    assert shown(dt.load(file)) == out
 
 
 def test_no_factors(run, tmp_path, unrelated):
@@ -194,7 +219,7 @@ BAD_CALLS = {
     "no file": (("FOLDER/nowhere.csv",), "a file that exists"),
     "data set": (("holzinger_swinford_9",), "mean 'holzinger_swineford_9'?"),
     "measure": ((DATA, "--measure", "sperman"), "Did you mean 'spearman'?"),
-    "search": ((DATA, "--search", "barcodes"), "Did you mean 'barcode'?"),
+    "search": ((DATA, "--search", "trees"), "Did you mean 'tree'?"),
     "estimator": ((DATA, "--estimator", "copulas"), "Did you mean 'copula'?"),
     "criterion": ((DATA, "--criterion", "ebicc"), "Did you mean 'ebic'?"),
     "uncovered": ((DATA, "--uncovered", "atach"), "Did you mean 'attach'?"),
@@ -202,12 +227,23 @@ BAD_CALLS = {
     "missing": ((DATA, "--missing", "drop"), "got 'drop'"),
     "min children": ((DATA, "--min-children", "1"), "at least 2; got 1"),
     "thresholds": ((DATA, "--thresholds", "many"), "got 'many'"),
-    "thresholds of a barcode": ((DATA, "--thresholds", "50"), "search='threshold'"),
+    "thresholds of a tree": ((DATA, "--thresholds", "50"), "goes with --search threshold"),
+    "no factors asked for": ((DATA, "--n-factors", "0"), "--n-factors must be a whole number"),
+    "too many factors": (
+        (DATA, "--n-factors", "5"),
+        "--n-factors must be at most 4 with 9 items and at least 2 items per factor; got 5. Ask "
+        "for fewer factors, or lower --min-children.",
+    ),
+    "factors of a search that counts them": (
+        (DATA, "--n-factors", "3", "--search", "sequential"),
+        "--n-factors must be left out here; got 3. The search 'sequential' finds their number; "
+        "use --search tree.",
+    ),
     "seed": ((DATA, "--criterion", "cv", "--seed", "-1"), "at least 0; got -1"),
-    "cutoff": ((DATA, "--cutoff", "1.5"), "`cutoff` must be a number in [0, 1]; got 1.5"),
+    "cutoff": ((DATA, "--cutoff", "1.5"), "--cutoff must be a number in [0, 1]; got 1.5"),
     "columns": ((DATA, "--columns", "x1,y1"), "'y1'"),
     "rows of answers": ((DATA, "--n-obs", "301"), "--n-obs goes with --matrix only"),
-    "matrix without rows": (("FOLDER/matrix.csv", "--matrix"), "`n_obs` must be given"),
+    "matrix without rows": (("FOLDER/matrix.csv", "--matrix"), "--n-obs must be given"),
     "scores of a matrix": (
         ("FOLDER/matrix.csv", "--matrix", "--n-obs", "301", "--scores", "FOLDER/s.csv"),
         "--scores does not go with --matrix",

@@ -105,11 +105,11 @@ BAD_CALLS = {
     "no file": (("--model", "FOLDER/nowhere.lav"), "a file or a model text; got"),
     "folder": (("--model", "FOLDER"), "a file or a model text; got"),
     "not text": (("--model", "FOLDER/binary.lav"), "Cannot read the model"),
-    "syntax": (("--model", "f =~ x1 + "), "`model`, line 1, column"),
+    "syntax": (("--model", "f =~ x1 + "), "--model, line 1, column"),
     "item": (("--model", "f =~ x1 + x2 + x33"), "Did you mean 'x3'?"),
     "estimator": (("--model", MODEL, "--estimator", "mlrr"), "Did you mean 'mlr'?"),
     "missing": (("--model", MODEL, "--missing", "drop"), "got 'drop'"),
-    "ordered": (("--model", MODEL, "--ordered", "x1,x4"), "got 'x4'"),
+    "ordered": (("--model", MODEL, "--ordered", "x1,zz"), "got 'zz'"),
     "not identified": (("--model", "f =~ x1 + x2"), "not identified"),
     "no folder": (("--model", MODEL, "--json", "FOLDER/no/x.json"), "there is no folder"),
 }
@@ -126,3 +126,52 @@ def test_a_model_is_needed(run):
     status, out, err = run(*BY_NAME)
     assert (status, out) == (2, "")
     assert "--model" in err
+
+
+@pytest.fixture
+def schools(tmp_path):
+    file = tmp_path / "schools.csv"
+    data = dt.load_dataset("holzinger_swineford_9", people=True)
+    data["w"] = np.where(data["school"] == "Pasteur", 1.5, 0.5)
+    data["class"] = np.arange(len(data)) // 10
+    data.to_csv(file, index=False)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (["--group", "school"], {"group": "school"}),
+        (
+            ["--group", "school", "--group-equal", "loadings, intercepts",
+             "--group-partial", "x3 ~ 1,x7 ~ 1"],
+            {"group": "school", "group_equal": ["loadings", "intercepts"],
+             "group_partial": ["x3 ~ 1", "x7 ~ 1"]},
+        ),
+        (["--weights", "w"], {"sampling_weights": "w"}),
+        (["--cluster", "class", "--estimator", "mlr"], {"cluster": "class", "estimator": "mlr"}),
+    ],
+)  # fmt: skip
+def test_groups_weights_and_clusters(run, schools, arguments, options):
+    expected = dt.cfa(pd.read_csv(schools), MODEL, **options).summary()
+    status, out, told = run("cfa", schools, "--model", MODEL, *arguments)
+    assert (status, out) == (0, f"{expected!r}\n")
+    # A column of texts that no option names is kept aside, and that is said.
+    assert (told == "") if "--group" in arguments else ("'school'" in told and "aside" in told)
+
+
+def test_the_ladder_of_invariance(run, schools, tmp_path):
+    out = tmp_path / "steps.csv"
+    expected = dt.invariance(pd.read_csv(schools), MODEL, "school", group_partial=["x3 ~ 1"])
+    arguments = ("--model", MODEL, "--group", "school", "--group-partial", "x3 ~ 1")
+    status, printed, _ = run("invariance", schools, *arguments, "--csv", out)
+    assert (status, printed) == (0, f"{expected!r}\n")
+    written = pd.read_csv(out)
+    np.testing.assert_allclose(written["chisq"], expected.table["chisq"])
+    assert list(written.iloc[:, 0]) == list(expected.table.index)
+
+
+def test_an_unknown_group_is_refused(run, schools):
+    status, _, told = run("cfa", schools, "--model", MODEL, "--group", "shool")
+    assert status == 2
+    assert "school" in told

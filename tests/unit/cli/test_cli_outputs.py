@@ -16,9 +16,18 @@ OUTPUTS = {
     "diagnose": ["--csv", "--json", "--save"],
     "report": ["--output"],
     "cfa": ["--csv", "--json"],
+    "invariance": ["--csv", "--json"],
+    "describe": ["--csv", "--people", "--json"],
+}
+# Commands that read no file.
+LISTS = {
+    "plan": {"csv", "json"},
+    "simulate": {"json"},
+    "measures": {"json"},
+    "datasets": {"json"},
 }
 CASES = [(command, option) for command, all_of in OUTPUTS.items() for option in all_of]
-USUAL = {"cfa": ["--model", MODEL]}
+USUAL = {"cfa": ["--model", MODEL], "invariance": ["--model", MODEL, "--group", "school"]}
 ENDING = {
     "--json": ".json",
     "--save": ".dtstat",
@@ -39,7 +48,17 @@ def nothing_is_done(monkeypatch):
     def work(*args, **kwargs):
         raise AssertionError("worked before checking")
 
-    for name in ("fit", "solution_path", "diagnose", "cfa", "read_survey", "simulate", "plan"):
+    for name in (
+        "fit",
+        "solution_path",
+        "diagnose",
+        "cfa",
+        "invariance",
+        "read_survey",
+        "simulate",
+        "plan",
+        "describe",
+    ):
         monkeypatch.setattr(f"dtstat.{name}", work)
 
 
@@ -104,7 +123,7 @@ def test_the_model_is_not_written(refusal, survey):
 @pytest.mark.usefixtures("nothing_is_done")
 def test_other_formats(refusal):
     assert ".dtstat" in refusal("fit", "holzinger_swineford_9", "--save", "FOLDER/f.csv")
-    assert ".html or .htm" in refusal("report", "holzinger_swineford_9", "-o", "FOLDER/f.docx")
+    assert ".html or .htm" in refusal("report", "holzinger_swineford_9", "-o", "FOLDER/f.pdf")
     assert ".csv or .txt" in refusal("fit", "holzinger_swineford_9", "--csv", "FOLDER/f.xlsx")
     assert ".csv or .txt" in refusal("simulate", "FOLDER/f.sav")
 
@@ -149,7 +168,8 @@ def test_every_option_that_takes_a_file_is_known_here():
             for name, parameter in parameters.items()
             if "Path" in str(parameter.annotation)
         } - read_or_resumed
-        known = OUTPUTS.get(command.callback.__name__, ["--csv"] if written == {"csv"} else [])
-        assert written == {option.removeprefix("--") for option in known}, command.callback
+        name = command.callback.__name__
+        known = {option.removeprefix("--") for option in OUTPUTS.get(name, [])}
+        assert written == LISTS.get(name, known), name
         assert not written or "force" in parameters
     assert isinstance(app, typer.Typer)

@@ -125,20 +125,20 @@ def test_a_second_call_goes_on(run, tmp_path):
 def test_the_ledger_of_another_call_is_refused(run, refusal, tmp_path):
     run(*SMALL, "--out", tmp_path / "ledger.jsonl")
     err = refusal(*SMALL, "--seed", 2, "--out", "FOLDER/ledger.jsonl")
-    assert "`seed` was 1 and is now 2. Give the same arguments" in err
+    assert "--seed was 1 and is now 2. Give the same arguments" in err
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--reps", 0], "`reps` must be a whole number of at least 1; got 0."),
+        (["--reps", 0], "--reps must be a whole number of at least 1; got 0."),
         (["--designs", "chian"], "Did you mean 'chain'?"),
-        (["--designs", ""], "`designs` must be one or more designs"),
-        (["--jobs", 0], "`n_jobs` must be a number of workers"),
+        (["--designs", ""], "--designs must be one or more designs"),
+        (["--jobs", 0], "--jobs must be a number of workers"),
         (["--estimator", "copla"], "Did you mean 'copula'?"),
         (["--criterion", "ebicc"], "Did you mean 'ebic'?"),
-        (["--preset", "paper", "--criterion", "bic"], "`criterion` does not go with `preset`"),
-        (["--table", "FOLDER/t.pdf"], "`table` must be a file whose name ends in .csv, .md, "),
+        (["--preset", "paper", "--criterion", "bic"], "--criterion does not go with --preset"),
+        (["--table", "FOLDER/t.pdf"], "--table must be a file whose name ends in .csv, .md, "),
         (["--table", "FOLDER/no/t.csv"], "there is no folder"),
         (["--out", "FOLDER/no/l.jsonl"], "there is no folder"),
         (["--out", "FOLDER/t.txt", "--table", "FOLDER/t.txt"], "must be two files"),

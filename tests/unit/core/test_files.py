@@ -14,7 +14,7 @@ FIT = dt.fit(dt.load_dataset("holzinger_swineford_9"))
 WRITERS = {"report": (FIT.report, ".html"), "save": (FIT.save, ".dtstat")}
 
 
-@pytest.mark.parametrize("ending", ["csv", "docx", "pdf", "xlsx", "json", "txt", "png", "PDF"])
+@pytest.mark.parametrize("ending", ["csv", "doc", "pdf", "xlsx", "json", "txt", "png", "PDF"])
 @pytest.mark.parametrize("name", WRITERS)
 def test_other_formats_are_refused(tmp_path, name, ending):
     write, own = WRITERS[name]

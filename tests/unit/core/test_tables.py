@@ -1,28 +1,12 @@
-import html.parser
-
 import pandas as pd
 import pytest
+from examples import Cells
 
-from dtstat.core.tables import Summary, Table, latex_escape
+from dtstat.core.markup import latex_escape
+from dtstat.core.tables import Summary, Table
 
 FRAME = pd.DataFrame({"item": ["a", "longer"], "loading": [0.12345, -10.0], "n": [5, 120]})
 HOSTILE = "<script>alert('x')</script>&"
-
-
-class Cells(html.parser.HTMLParser):
-    """Collect the tags and texts of a fragment."""
-
-    def __init__(self, fragment):
-        super().__init__()
-        self.tags, self.texts = [], []
-        self.feed(fragment)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-
-    def handle_data(self, data):
-        if data.strip():
-            self.texts.append(data)
 
 
 def test_text_aligns_numbers_right_and_texts_left():

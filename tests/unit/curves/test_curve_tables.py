@@ -22,7 +22,7 @@ MARKS = pd.Series({"a": "*", "b": "*+", "c": ""})
 
 @pytest.fixture
 def responses():
-    return response_table(FRAME, MARKS, ("* alone",))
+    return response_table(FRAME, MARKS, ("* alone",), {})
 
 
 def test_steep_items_of_a_factor_come_first(responses):
@@ -36,10 +36,10 @@ def test_steep_items_of_a_factor_come_first(responses):
 
 def test_factors_keep_their_order():
     turned = FRAME.assign(factor=["F2", "F2", "F1", "F2"]).iloc[[2, 0, 1, 3]]
-    found = response_table(turned, MARKS, ())
+    found = response_table(turned, MARKS, (), {})
     assert [row[1] for row in found.rows] == ["F1", "F2", "F2", "F2"]
     ten = pd.concat([FRAME.head(1).assign(factor=f"F{k}") for k in range(1, 12)])
-    assert [row[1] for row in response_table(ten, MARKS, ()).rows] == [
+    assert [row[1] for row in response_table(ten, MARKS, (), {}).rows] == [
         f"F{k}" for k in range(1, 12)
     ]
 

@@ -44,7 +44,7 @@ def bent_model(support=SUPPORT, functions=CURVES, phi=0.4):
 def drawn(model, n, seed=0, missing=0.25):
     rng = np.random.default_rng(seed)
     Phi = model.factor_correlations
-    eta = model.predictors(rng.multivariate_normal(np.zeros(len(Phi)), Phi, n))
+    eta = model.predictors(rng.multivariate_normal(np.zeros(len(Phi)), Phi, n, method="cholesky"))
     X = eta + rng.normal(size=eta.shape) * np.sqrt(model.noise)
     for i in np.flatnonzero(model.n_thresholds):
         X[:, i] = np.searchsorted(model.thresholds[i, : model.n_thresholds[i]], X[:, i])

@@ -102,7 +102,9 @@ def test_the_same_seed_gives_the_same_chains():
 @pytest.mark.parametrize("first", [0.05, 6.0])
 def test_tuning_ends_at_the_best_acceptance(first):
     rng = np.random.default_rng(6)
-    state = mala.init(normal, rng.multivariate_normal(MEAN, COVARIANCE, 20_000), first)
+    state = mala.init(
+        normal, rng.multivariate_normal(MEAN, COVARIANCE, 20_000, method="cholesky"), first
+    )
     state = mala.tune(rng, normal, state, 60)
     _, info = mala.step(rng, normal, state)
     # The tolerance of one move, and five standard errors of the mean over chains of the next.

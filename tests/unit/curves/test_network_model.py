@@ -168,7 +168,7 @@ def test_quadrature_and_importance_sampling_agree():
     keep = [0, 1, 2, 4, 5]
     model = random_model(SUPPORT[keep][:, :2], PHI[:2, :2], width=10, scale=0.9)
     rng = np.random.default_rng(6)
-    Z = rng.multivariate_normal(np.zeros(2), PHI[:2, :2], 50)
+    Z = rng.multivariate_normal(np.zeros(2), PHI[:2, :2], 50, method="cholesky")
     X = model.predictors(Z) + rng.normal(size=(50, 5)) * np.sqrt(model.noise)
     exact = log_likelihood(model, X, np.random.default_rng(7), "quadrature")
     sampled = log_likelihood(model, X, np.random.default_rng(7), "importance", draws=400)

@@ -71,7 +71,7 @@ def test_gradients_of_the_exported_model_are_those_of_autograd():
 def test_interpolation_is_close_to_the_passes():
     network = MaskedNetwork(SUPPORT, generator_from(np.random.default_rng(0)))
     Z = tensor(np.random.default_rng(1).normal(size=(300, 2)).clip(-4, 4))
-    assert (network.interpolated(Z) - network(Z)).abs().max() < 1e-4
+    assert (network.interpolate(Z) - network(Z)).abs().max() < 1e-4
 
 
 def test_layers_start_from_the_generator_alone():
@@ -198,6 +198,7 @@ def test_without_torch_it_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == (
         "The estimator 'neural' needs the package 'torch', which is not installed. "
-        'Install it with: pip install "dtstat[neural]". '
+        'Install it with: pip install "dtstat[neural]", or in a checkout of dtstat: '
+        'pip install ".[neural]". '
         "Or use the estimator 'spline', which needs nothing more."
     )

@@ -23,7 +23,7 @@ NAMES = [f"x{k}" for k in range(1, 7)]
 def answers(n=250, seed=0):
     """Two factors of three items; the first two items are ratings from 1 to 5, without 3."""
     rng = np.random.default_rng(seed)
-    Z = rng.multivariate_normal(np.zeros(2), [[1, 0.4], [0.4, 1]], n)
+    Z = rng.multivariate_normal(np.zeros(2), [[1, 0.4], [0.4, 1]], n, method="cholesky")
     X = np.repeat(Z, 3, axis=1) + 0.7 * rng.normal(size=(n, 6))
     X[:, 5] = np.exp(X[:, 5] / 2)
     for i in (0, 1):
@@ -339,8 +339,8 @@ def test_unheard_of_ratings_count_as_the_nearest(fit):
 def test_augment_adds_scores(fit):
     data = answers(20, seed=8)
     more = fit.augment(data)
-    assert list(more)[-2:] == [".fs_F1", ".fs_F2"]
-    np.testing.assert_array_equal(more[".fs_F2"], fit.factor_scores(data)["F2"])
+    assert list(more)[-2:] == ["F1_score", "F2_score"]
+    np.testing.assert_array_equal(more["F2_score"], fit.factor_scores(data)["F2"])
 
 
 def test_scores_of_a_copula_have_errors_too(copula):
@@ -445,11 +445,11 @@ def test_a_network_takes_every_item_for_a_number():
     assert frame["upper"].isna().all()
 
 
-def test_the_second_level_uses_the_correlations_shown():
-    """Domains are found in the correlations of the factors that the fit reports."""
+def test_curves_are_those_of_one_level():
     rng = np.random.default_rng(0)
-    Z = rng.multivariate_normal(np.zeros(4), 0.4 + 0.6 * np.eye(4), 300)
-    X = np.repeat(Z, 3, axis=1) + 0.7 * rng.normal(size=(300, 12))
-    fit = dt.fit(X, estimator="spline", seed=1)
-    upper = fit.second_level()
-    np.testing.assert_allclose(upper.dependence.values, fit.factor_correlations, atol=1e-9)
+    Z = rng.multivariate_normal(np.zeros(2), 0.4 + 0.6 * np.eye(2), 200, method="cholesky")
+    X = np.repeat(Z, 3, axis=1) + 0.7 * rng.normal(size=(200, 6))
+    fit = dt.fit(X, n_factors=2, estimator="spline", finalists=1, seed=1)
+    assert fit.n_factors == 2
+    with pytest.raises(dt.InputError, match="has its curves for one level"):
+        fit.level(1)

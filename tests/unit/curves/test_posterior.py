@@ -59,7 +59,7 @@ def bent():
     noise = [0.3, 0.5, 0.4, 1.0, 0.5]
     model = model_of(support, [fitted(f) for f in functions], noise, PHI, n_tau, thresholds)
     rng = np.random.default_rng(3)
-    X = model.predictors(rng.multivariate_normal(np.zeros(2), PHI, 15))
+    X = model.predictors(rng.multivariate_normal(np.zeros(2), PHI, 15, method="cholesky"))
     X = X + rng.normal(size=X.shape) * np.sqrt(model.noise)
     X[:, 3] = np.searchsorted(thresholds[3], X[:, 3])
     X[2, :3] = X[3, 3:] = np.nan

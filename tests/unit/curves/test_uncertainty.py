@@ -68,7 +68,7 @@ def exact_errors(L, noise, Phi, n, missing=None):
 
 def drawn(L, noise, Phi, n, seed=0):
     rng = np.random.default_rng(seed)
-    Z = rng.multivariate_normal(np.zeros(len(Phi)), Phi, n)
+    Z = rng.multivariate_normal(np.zeros(len(Phi)), Phi, n, method="cholesky")
     return Z @ L.T + rng.normal(size=(n, len(L))) * np.sqrt(noise)
 
 
@@ -198,6 +198,8 @@ def test_with_known_curves_phi_is_known_better():
     assert np.isnan(found.curves).all()
 
 
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:Two runs of the curves:dtstat.DTWarning")  # true of some sets
 def test_told_errors_are_those_of_repetitions():
     """Forty data sets: the spread of fitted correlations is what each fit tells.
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
+from dtstat.data.checks import MOST_ITEMS, find_combinations
 from dtstat.data.datasets import DATASETS
-from dtstat.data.screening import MOST_ITEMS, find_combinations
 
 RNG = np.random.default_rng(1)
 X = np.clip(np.round(3 + RNG.standard_normal((300, 1)) + RNG.standard_normal((300, 8))), 1, 5)

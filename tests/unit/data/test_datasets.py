@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dtstat.core.errors import InputError
+import dtstat as dt
+from dtstat.core.errors import DataWarning, InputError
 from dtstat.data import datasets as module
-from dtstat.data.datasets import DATASETS, data_folder, datasets, load_dataset
+from dtstat.data.datasets import DATASETS, data_folder, datasets, example_file, load_dataset
 from dtstat.data.items import as_items
 
 ROOT = Path(__file__).parents[3]
@@ -92,6 +93,24 @@ def test_unknown_set_suggests_the_one_that_was_meant():
         load_dataset("iris")
 
 
+def test_the_example_file_is_read_as_qualtrics_exports_it():
+    with pytest.warns(DataWarning, match="export of Qualtrics"):
+        frame = dt.read_survey(
+            example_file(), id="ResponseId", columns="A1-O5", aside="age, gender"
+        )
+    assert frame.shape[0] == 560
+    assert frame.index[0] == "R_61622"
+    assert list(frame.columns[:25]) == [f"{scale}{k}" for scale in "ACENO" for k in range(1, 6)]
+    assert set(frame["A1"].cat.categories[[0, -1]]) == {"Very Inaccurate", "Very Accurate"}
+    assert frame.attrs["item_texts"]["N5"] == "Panic easily."
+    assert frame["gender"].value_counts().sum() == 560
+
+
+def test_an_unknown_example_file_is_refused():
+    with pytest.raises(InputError, match=r"big_five_qualtrics\.csv"):
+        example_file("big_six.csv")
+
+
 def test_the_folder_is_that_of_the_checkout():
     assert data_folder() == ROOT / "data"
 
@@ -105,7 +124,25 @@ def test_an_installed_package_has_its_own_folder(monkeypatch, tmp_path):
     assert data_folder() == files
 
 
+@pytest.mark.parametrize("name", ["holzinger_swineford_9", "holzinger_swineford_26"])
+def test_people_are_added_behind_the_items(name):
+    answers, both = load_dataset(name), load_dataset(name, people=True)
+    assert list(both.columns) == [*answers.columns, "school", "age"]
+    pd.testing.assert_frame_equal(both[answers.columns], answers)
+    assert both["school"].value_counts().to_dict() == {"Pasteur": 156, "Grant-White": 145}
+    assert both["age"].between(11, 17).all()
+
+
+def test_nothing_is_known_of_other_people():
+    with pytest.raises(InputError, match="nothing is known of those in 'likert_survey'"):
+        load_dataset("likert_survey", people=True)
+    with pytest.raises(InputError, match="`people`"):
+        load_dataset("likert_survey", people="yes")
+
+
 def test_every_file_is_a_data_set_that_can_be_loaded():
+    people = {file.stem for file in (data_folder() / "people").glob("*")}
+    assert people == {info.people for info in DATASETS.values()} - {""}
     assert {file.stem for file in data_folder().glob("*.csv")} == set(DATASETS)
     assert {file.stem for file in (data_folder() / "codebooks").glob("*")} == set(DATASETS)
 
@@ -134,6 +171,6 @@ def test_codebook_has_every_item_and_its_values(name):
 def test_files_are_what_r_writes(require_r, tmp_path):
     script = ROOT / "tools" / "make_datasets.R"
     subprocess.run(["Rscript", str(script), str(tmp_path)], check=True, capture_output=True)
-    for name in FROM_R:
+    for name in (*FROM_R, "people/holzinger_swineford", "exports/big_five_qualtrics"):
         shipped = data_folder() / f"{name}.csv"
         assert (tmp_path / f"{name}.csv").read_bytes() == shipped.read_bytes()

@@ -170,9 +170,9 @@ def test_ordered_categories_become_level_codes():
         ["often", "never", None, "rarely"], categories=["never", "rarely", "often"], ordered=True
     )
     items = as_items(frame_with(answers))
-    np.testing.assert_array_equal(items.values[:, 1], [2, 0, np.nan, 1])
+    np.testing.assert_array_equal(items.values[:, 1], [3, 1, np.nan, 2])
     assert items.kinds[1] == "ordinal"
-    assert items.levels[1] == (0.0, 1.0, 2.0)
+    assert items.levels[1] == (1.0, 2.0, 3.0)
 
 
 def test_ordered_categories_that_are_numbers_keep_them():
@@ -182,7 +182,7 @@ def test_ordered_categories_that_are_numbers_keep_them():
 
 def test_ordered_numbers_against_their_order_become_codes():
     answers = pd.Categorical([3, 2, 1, 1], categories=[3, 2, 1], ordered=True)
-    assert converted(answers) == [0, 1, 2, 2]
+    assert converted(answers) == [1, 2, 3, 3]
 
 
 def test_ordered_category_with_two_levels_is_binary():
@@ -195,7 +195,7 @@ def test_ordered_category_with_many_levels_stays_ordinal():
     frame = pd.DataFrame(
         {"a": pd.Categorical(levels, categories=levels, ordered=True), "b": np.arange(12) % 5}
     )
-    with pytest.warns(DataWarning, match="counts the rows 0 to 11"):
+    with pytest.warns(DataWarning, match="counts the rows 1 to 12"):
         assert as_items(frame).kinds[0] == "ordinal"
 
 

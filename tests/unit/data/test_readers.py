@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import importlib
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -146,9 +145,12 @@ def test_true_and_false_are_one_and_zero(survey):
 
 
 def test_a_wholly_text_column_is_kept(survey):
-    frame = read_survey(survey("town,q1\n Bonn,1\nNA,2\nKiel,3\n"))
+    with pytest.warns(DataWarning, match="item 'town' have no known order and are kept aside"):
+        frame = read_survey(survey("town,q1,q2\n Bonn,1,2\nNA,2,4\nKiel,3,3\n"))
     assert frame["town"].tolist()[::2] == [" Bonn", "Kiel"]
     assert frame["town"].isna().tolist() == [False, True, False]
+    assert as_items(frame).names == ("q1", "q2")
+    frame.attrs.clear()
     with pytest.raises(InputError, match=r"item 'town' holds text: ' Bonn' in row 1"):
         as_items(frame)
 
@@ -172,10 +174,10 @@ def test_what_spreadsheets_leave_behind_is_left_out(survey, text):
 
 def test_many_rows_give_no_warning_about_types(survey):
     rows = [f"{k % 5},{'' if k % 3 else 'x'}\n" for k in range(300_000)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with pytest.warns(DataWarning, match="item 'b' have no known order") as caught:
         frame = read_survey(survey("a,b\n" + "".join(rows)))
     assert len(frame) == 300_000
+    assert len(caught) == 1
 
 
 # ---- choosing columns ------------------------------------------------------------------------
@@ -236,7 +238,8 @@ def test_text_codes_in_a_column_of_numbers(survey):
 
 
 def test_text_codes_in_a_column_of_text(survey):
-    frame = read_survey(survey("a,b\nx,1\n?,2\n"), missing_codes=["?"])
+    with pytest.warns(DataWarning, match="'a' have no known order"):
+        frame = read_survey(survey("a,b\nx,1\n?,2\n"), missing_codes=["?"])
     assert frame["a"].isna().tolist() == [False, True]
 
 
@@ -290,11 +293,17 @@ def test_numbers_mixed_with_text_in_xlsx(tmp_path):
 # ---- spreadsheets ----------------------------------------------------------------------------
 
 
-def test_xlsx_dates_stay_dates_and_are_refused_as_items(tmp_path):
+@pytest.mark.parametrize("ending", ["xlsx", "parquet"])
+def test_dates_stay_dates_and_are_no_items(tmp_path, ending):
     frame = pd.DataFrame({"a": [1, 2], "when": pd.to_datetime(["2024-01-02", "2024-01-03"])})
-    frame.to_excel(tmp_path / "a.xlsx", index=False)
+    file = tmp_path / f"a.{ending}"
+    frame.to_excel(file, index=False) if ending == "xlsx" else frame.to_parquet(file)
+    with pytest.warns(DataWarning, match="Dates or times are kept aside: 'when'"):
+        read = read_survey(file)
+    assert read.attrs["aside"] == ["when"]
+    read.attrs.clear()
     with pytest.raises(InputError, match=r"item 'when' holds dates or times"):
-        as_items(read_survey(tmp_path / "a.xlsx"))
+        as_items(read)
 
 
 def test_xlsx_with_row_names(tmp_path):
@@ -325,6 +334,7 @@ def labelled(tmp_path):
     return file
 
 
+@pytest.mark.filterwarnings("ignore:Texts of item 'town'")
 def test_spss_declared_codes_and_ranges_are_missing(labelled):
     frame = read_survey(labelled)
     np.testing.assert_array_equal(frame["mood"], [1, 2, np.nan, 3])
@@ -332,18 +342,21 @@ def test_spss_declared_codes_and_ranges_are_missing(labelled):
     assert frame["town"].isna().tolist() == [False, True, False, True]
 
 
+@pytest.mark.filterwarnings("ignore:Texts of item 'town'")
 def test_spss_labels_and_texts_are_kept_without_those_of_missing_codes(labelled):
     attributes = read_survey(labelled).attrs
     assert attributes["value_labels"] == {"mood": {1.0: "bad", 3.0: "good"}}
     assert attributes["item_texts"] == {"mood": "How are you?"}
 
 
+@pytest.mark.filterwarnings("ignore:Texts of item 'town'")
 def test_labels_follow_the_chosen_columns_and_given_codes(labelled):
     assert read_survey(labelled, columns=["age"]).attrs == {"value_labels": {}, "item_texts": {}}
     labels = read_survey(labelled, missing_codes=[1]).attrs["value_labels"]
     assert labels == {"mood": {3.0: "good"}}
 
 
+@pytest.mark.filterwarnings("ignore:Dates or times are kept aside")
 def test_spss_dates_with_declared_missing_values_are_read(tmp_path):
     frame = pd.DataFrame({"day": pd.to_datetime(["2024-01-02", "2024-01-03"]), "q": [1.0, 2.0]})
     pyreadstat.write_sav(frame, tmp_path / "a.sav", missing_ranges={"q": [2.0]})

@@ -42,6 +42,7 @@ def test_two_decimal_marks(tmp_path, text, cell, row, item):
         ("a;b\n1,5;so 1.234 or so\n2,5;x\n", [1.5, 2.5]),  # a text
     ],
 )
+@pytest.mark.filterwarnings("ignore:Texts of item 'b'")
 def test_clear_numbers(tmp_path, text, values):
     assert read_survey(written(tmp_path, text))["a"].tolist() == values
 

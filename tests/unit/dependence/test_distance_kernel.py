@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from dtstat.dependence import alignment as module
-from dtstat.dependence.alignment import distance_correlation, normalized_hsic
+from dtstat.dependence import distance_hsic as module
+from dtstat.dependence.distance_hsic import distance_correlation, normalized_hsic
 from dtstat.dependence.spearman import spearman
 
 # Entries are kept in single precision, 6e-8 each; sums over pairs of rows average it out.

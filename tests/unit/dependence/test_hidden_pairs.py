@@ -161,7 +161,7 @@ def test_fit_warns_and_keeps_the_warning(rising_and_falling):
 @pytest.mark.parametrize("measure", ["spearman", "pearson", "kendall"])
 def test_every_measure_of_increasing_dependence_is_warned_of(rising_and_falling, measure):
     with pytest.warns(EstimationWarning, match="Rank correlations miss"):
-        dt.fit(rising_and_falling, measure)
+        dt.fit(rising_and_falling, measure=measure)
 
 
 @pytest.mark.parametrize("measure", ["maximal", "distance"])
@@ -169,8 +169,8 @@ def test_measures_of_any_dependence_are_not_with_curves(rising_and_falling, meas
     """The copula compares structures by ranks, whatever they were read off; curves do not."""
     few = rising_and_falling.head(300)
     with pytest.warns(EstimationWarning, match="Rank correlations miss"):
-        dt.fit(few, measure)
-    fit = dt.fit(few, measure, estimator="spline", finalists=1, seed=1)
+        dt.fit(few, measure=measure)
+    fit = dt.fit(few, measure=measure, estimator="spline", finalists=1, seed=1)
     assert not any("Rank correlations" in note for note in fit.notes)
 
 

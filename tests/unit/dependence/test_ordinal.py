@@ -10,11 +10,8 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal
 
 from dtstat.core.errors import InputError
-from dtstat.dependence.bivariate_normal import (
-    bivariate_normal_cdf,
-    bivariate_normal_pdf,
-    table_correlation,
-)
+from dtstat.dependence import bivariate_normal
+from dtstat.dependence.bivariate_normal import table_correlation
 from dtstat.dependence.polychoric import (
     latent_correlation_matrix,
     polychoric_pair,
@@ -47,6 +44,14 @@ def cdf_by_quadrature(h: float, k: float, rho: float) -> float:
         return np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi) * ndtr((k - rho * x) / s)
 
     return quad(density, -9.0, h, points=points, epsabs=1e-14, epsrel=1e-13, limit=400)[0]
+
+
+def bivariate_normal_cdf(h: float, k: float, rho: float) -> float:
+    """P(X <= h, Y <= k) as the kernel computes it that is given all limits of two items."""
+    limits = (np.clip([-np.inf, x, np.inf], -1e10, 1e10) for x in (h, k))
+    Phi = np.empty((3, 3))
+    bivariate_normal._corner_probabilities(Phi, np.nan, rho, *limits)
+    return Phi[1, 1]
 
 
 def cell_probabilities(tau_x: np.ndarray, tau_y: np.ndarray, rho: float) -> np.ndarray:
@@ -137,9 +142,43 @@ def test_cdf_of_identical_and_opposite_variables() -> None:
             assert bivariate_normal_cdf(h, k, -1.0) == pytest.approx(opposite, abs=CDF_TOL)
 
 
-def test_pdf_equals_scipy() -> None:
-    normal = multivariate_normal([0, 0], [[1, -0.7], [-0.7, 1]])
-    assert bivariate_normal_pdf(0.4, -1.3, -0.7) == pytest.approx(normal.pdf([0.4, -1.3]))
+@pytest.mark.parametrize("rho", [-0.97, -0.6, 0.0, 0.1, 0.45, 0.8, 0.93])
+def test_cells_and_their_derivative_equal_plain_twins(rho: float) -> None:
+    h, k = np.array([-1e10, -2.2, -0.4, 0.5, 1e10]), np.array([-1e10, -0.7, 0.6, 1e10])
+    cells, slopes = bivariate_normal.cell_probabilities(rho, h, k)
+    below = np.array([[bivariate_normal_cdf(a, b, rho) for b in k] for a in h])
+    np.testing.assert_allclose(cells, np.diff(np.diff(below, axis=0), axis=1), atol=CDF_TOL)
+    density = np.zeros(below.shape)
+    normal = multivariate_normal([0, 0], [[1, rho], [rho, 1]])
+    density[1:-1, 1:-1] = [[normal.pdf([a, b]) for b in k[1:-1]] for a in h[1:-1]]
+    np.testing.assert_allclose(slopes, np.diff(np.diff(density, axis=0), axis=1), atol=CDF_TOL)
+
+
+@pytest.mark.parametrize("start", [-0.92, -0.3, 0.0, 0.25, 0.9, np.nan])
+@pytest.mark.parametrize("step", [0.0, 0.004, 0.03, 0.2, 0.6, 1.5])
+def test_probabilities_moved_along_rho_are_those_computed_there(start: float, step: float) -> None:
+    """Every rule of nodes, both directions, and across the limit of the arc integral."""
+    h, k = np.array([-1e10, -4.0, -1.1, 0.3, 3.5, 1e10]), np.array([-1e10, -1.0, 0.2, 2.5, 1e10])
+    for rho in {float(np.clip(np.nan_to_num(start) + s * step, -0.99, 0.99)) for s in (-1, 1)}:
+        Phi = np.empty((h.size, k.size))
+        if not np.isnan(start):
+            bivariate_normal._corner_probabilities(Phi, np.nan, start, h, k)
+        bivariate_normal._corner_probabilities(Phi, start, rho, h, k)
+        plain = [[bivariate_normal_cdf(a, b, rho) for b in k] for a in h]
+        np.testing.assert_allclose(Phi, plain, rtol=0, atol=CDF_TOL)
+
+
+def test_curvature_is_the_derivative_of_the_slope() -> None:
+    h, k = np.array([-1e10, -1.0, 0.2, 1e10]), np.array([-1e10, -0.3, 0.4, 1.8, 1e10])
+    table = np.array([[9.0, 4.0, 3.0, 0.0], [6.0, 8.0, 5.0, 2.0], [1.0, 3.0, 7.0, 4.0]])
+
+    def score(rho: float) -> tuple[float, float, float]:
+        Phi = np.array([[bivariate_normal_cdf(a, b, rho) for b in k] for a in h])
+        return bivariate_normal._table_score(rho, table, h, k, Phi)
+
+    for rho in (-0.5, 0.0, 0.3, 0.8):
+        difference = (score(rho - 1e-5)[0] - score(rho + 1e-5)[0]) / 2e-5
+        assert score(rho)[2] == pytest.approx(difference, rel=1e-6)
 
 
 def test_thresholds_of_uneven_margins() -> None:
@@ -230,7 +269,7 @@ def test_one_contradicting_row_stays_possible(sign: float) -> None:
 
 def test_fifty_levels_approach_pearson() -> None:
     rng = np.random.default_rng(3)
-    x, y = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=4000).T
+    x, y = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=4000, method="cholesky").T
     cuts = np.linspace(-2.5, 2.5, 49)
     latent = polychoric_pair(*(np.searchsorted(cuts, v).astype(float) for v in (x, y)))
     # Both are efficient here, so they differ by less than their standard error of 0.01.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dtstat.core.errors import InputError
-from dtstat.efa.adequacy import bartlett_test, kmo
+from dtstat.efa.adequacy import BartlettTest, sampling_adequacy, sphericity_test
 
 
 def correlations(n: int = 200, p: int = 6, seed: int = 0) -> np.ndarray:
@@ -35,62 +35,63 @@ def test_kmo_equals_its_definition_by_residuals() -> None:
                 left = R[np.ix_(pair, pair)] - R[np.ix_(pair, rest)] @ weights
                 partial[i, j] = left[0, 1] / np.sqrt(left[0, 0] * left[1, 1])
     off = R - np.eye(p)
-    found = kmo(R)
+    found = sampling_adequacy(R)
     assert found.overall == pytest.approx((off**2).sum() / ((off**2).sum() + (partial**2).sum()))
     shares = (off**2).sum(axis=1) / (off**2 + partial**2).sum(axis=1)
     np.testing.assert_allclose(found.per_item, shares, rtol=1e-10)
 
 
 def test_two_items_have_kmo_one_half() -> None:
-    overall, per_item = kmo(equal_correlations(2, 0.6))
-    assert overall == pytest.approx(0.5)
-    np.testing.assert_allclose(per_item, 0.5)
+    found = sampling_adequacy(equal_correlations(2, 0.6))
+    assert found.overall == pytest.approx(0.5)
+    np.testing.assert_allclose(found.per_item, 0.5)
 
 
 def test_kmo_follows_items_and_ignores_their_signs() -> None:
     R, order = correlations(), np.array([3, 1, 5, 0, 2, 4])
     sign = np.array([1, -1, 1, 1, -1, 1])
-    found = kmo(R)
-    moved = kmo((R * np.outer(sign, sign))[np.ix_(order, order)])
+    found = sampling_adequacy(R)
+    moved = sampling_adequacy((R * np.outer(sign, sign))[np.ix_(order, order)])
     assert moved.overall == pytest.approx(found.overall)
     np.testing.assert_allclose(moved.per_item, found.per_item[order], rtol=1e-10)
 
 
 def test_kmo_without_correlations_is_missing() -> None:
-    overall, per_item = kmo(np.eye(3))
-    assert np.isnan(overall)
-    assert np.isnan(per_item).all()
+    none = sampling_adequacy(np.eye(3))
+    assert np.isnan(none.overall)
+    assert np.isnan(none.per_item).all()
+    assert "all correlations are 0" in repr(none)
     R = np.eye(3)
     R[0, 1] = R[1, 0] = 0.5
-    overall, per_item = kmo(R)
-    assert overall == pytest.approx(0.5)
-    assert np.isnan(per_item).tolist() == [False, False, True]
+    found = sampling_adequacy(R)
+    assert found.overall == pytest.approx(0.5)
+    assert np.isnan(found.per_item).tolist() == [False, False, True]
 
 
 def test_matrix_given_is_not_changed() -> None:
     R = correlations()
     before = R.copy()
-    kmo(R)
-    bartlett_test(R, 200)
+    sampling_adequacy(R)
+    sphericity_test(R, 200)
     np.testing.assert_array_equal(R, before)
 
 
 def test_bartlett_closed_form() -> None:
-    chisq, df, pvalue = bartlett_test(equal_correlations(2, 0.3), 52)
-    assert chisq == pytest.approx(-(52 - 1 - 9 / 6) * np.log(1 - 0.3**2))
-    assert df == 1
-    assert 0.02 < pvalue < 0.05
+    test = sphericity_test(equal_correlations(2, 0.3), 52)
+    assert test.chisq == pytest.approx(-(52 - 1 - 9 / 6) * np.log(1 - 0.3**2))
+    assert test.df == 1
+    assert 0.02 < test.pvalue < 0.05
 
 
 def test_bartlett_without_correlations() -> None:
-    assert bartlett_test(np.eye(4), 50) == (0.0, 6, 1.0)
+    assert sphericity_test(np.eye(4), 50) == BartlettTest(0.0, 6, 1.0)
 
 
 def test_bartlett_rejects_at_its_level() -> None:
     """Share of rejections among samples of independent items."""
     rng, level, repeats = np.random.default_rng(1), 0.1, 1000
     rejected = [
-        bartlett_test(np.corrcoef(rng.normal(size=(60, 5)), rowvar=False), 60).pvalue < level
+        sphericity_test(np.corrcoef(rng.normal(size=(60, 5)), rowvar=False), 60).pvalue < level
         for _ in range(repeats)
     ]
     monte_carlo = np.sqrt(level * (1 - level) / repeats)
@@ -103,7 +104,7 @@ def repeated() -> np.ndarray:
     return np.corrcoef(np.column_stack([X, X[:, 0] + X[:, 1]]), rowvar=False)
 
 
-@pytest.mark.parametrize("compute", [kmo, lambda R, **k: bartlett_test(R, 50, **k)])
+@pytest.mark.parametrize("compute", [sampling_adequacy, lambda R, **k: sphericity_test(R, 50, **k)])
 def test_singular_matrix_names_the_items_and_what_to_do(compute) -> None:
     with pytest.raises(InputError, match=r"singular .*counted from 0\) 0, 1, 3\. Leave out one"):
         compute(repeated())
@@ -114,14 +115,14 @@ def test_singular_matrix_names_the_items_and_what_to_do(compute) -> None:
 def test_fewer_rows_than_items_is_singular() -> None:
     R = np.corrcoef(np.random.default_rng(3).normal(size=(5, 8)), rowvar=False)
     with pytest.raises(InputError, match="fewer rows than items, use fewer items"):
-        kmo(R)
+        sampling_adequacy(R)
 
 
 def test_indefinite_matrix_is_refused() -> None:
     R = equal_correlations(3, 0.9)
     R[0, 2] = R[2, 0] = -0.9
     with pytest.raises(InputError, match=r"not positive definite .* computed pairwise"):
-        kmo(R)
+        sampling_adequacy(R)
 
 
 @pytest.mark.parametrize(
@@ -137,19 +138,19 @@ def test_indefinite_matrix_is_refused() -> None:
 )
 def test_what_is_no_correlation_matrix_is_refused(R, got: str) -> None:
     with pytest.raises(InputError, match=f"`R` must be a correlation matrix .* got {got}"):
-        kmo(R)
+        sampling_adequacy(R)
 
 
 @pytest.mark.parametrize("n_obs", [1, 10.5, "many", True])
 def test_number_of_rows_is_checked(n_obs) -> None:
     with pytest.raises(InputError, match="`n_obs` must be a whole number of at least 2"):
-        bartlett_test(correlations(), n_obs)
+        sphericity_test(correlations(), n_obs)
 
 
 def test_too_few_rows_are_refused() -> None:
-    assert bartlett_test(np.eye(6), 4).df == 15
+    assert sphericity_test(np.eye(6), 4).df == 15
     with pytest.raises(InputError, match=r"`n_obs` must be more than 3\.8 for 6 items; got 3"):
-        bartlett_test(np.eye(6), 3)
+        sphericity_test(np.eye(6), 3)
 
 
 def test_import_does_not_load_scipy_stats() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dtstat as dt
 from dtstat.core.errors import DataWarning, InputError
 from dtstat.data.datasets import load_dataset
 from dtstat.data.items import as_items
@@ -34,7 +35,7 @@ NINE = "holzinger_swineford_9"
 
 def sample(n=300, seed=0):
     rng = np.random.default_rng(seed)
-    return np.corrcoef(rng.multivariate_normal(np.zeros(9), R, n).T)
+    return np.corrcoef(rng.multivariate_normal(np.zeros(9), R, n, method="cholesky").T)
 
 
 @pytest.fixture(scope="module")
@@ -237,3 +238,40 @@ def test_empty_factors_leave_the_structure(fit):
     assert fit.to_structure(0.84).n_factors == 1
     with pytest.raises(InputError, match="`cutoff`"):
         fit.to_structure(1.5)
+
+
+def test_how_many_factors_must_be_said():
+    with pytest.raises(InputError, match="`n_factors` is missing: how many"):
+        dt.efa(load_dataset("holzinger_swineford_9"))
+
+
+def test_a_solution_is_saved(fit, tmp_path):
+    fit = fit.rename(["one", "two", "three"]).reflect(["two"])
+    fit.save(tmp_path / "efa.dtstat")
+    again = dt.load(tmp_path / "efa.dtstat")
+    pd.testing.assert_frame_equal(again.loadings, fit.loadings)
+    assert again.summary().to_text() == fit.summary().to_text()
+    assert again.to_tikz() == fit.to_tikz()
+
+
+def test_residuals_and_scores_follow_from_loadings():
+    data = load_dataset("holzinger_swineford_9")
+    fit = fit_efa(as_items(data), 3)
+    P, Phi = fit.loadings.to_numpy(), fit.factor_correlations.to_numpy()
+    R = data.corr().to_numpy()
+    implied = P @ Phi @ P.T + np.diag(fit.uniquenesses)
+    np.testing.assert_allclose(fit.implied_correlations, implied)
+    np.testing.assert_allclose(fit.residuals(), R - implied, atol=1e-12)
+    Z = (data - data.mean()) / data.std()
+    scores = fit.factor_scores(data)
+    np.testing.assert_allclose(scores, Z @ np.linalg.solve(R, P @ Phi), atol=1e-8)
+    assert list(fit.augment(data))[-3:] == ["F1_score", "F2_score", "F3_score"]
+    gaps = data.copy()
+    gaps.iloc[4, 2] = np.nan
+    assert fit.factor_scores(gaps).isna().any(axis=1).tolist() == [k == 4 for k in range(301)]
+
+
+def test_rows_that_cannot_be_standardized_are_refused():
+    data = load_dataset("holzinger_swineford_9")
+    with pytest.raises(InputError, match=r"same answer to x1, .* Give all rows"):
+        fit_efa(as_items(data), 3).factor_scores(data.iloc[:1])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dtstat.core.errors import InputError
-from dtstat.core.loading_table import item_complexity, table_order
+from dtstat.core.loading_tables import item_complexity, table_order
 from dtstat.efa.congruence import compare_solutions, congruence
 from dtstat.efa.rotation import (
     ROTATIONS,

@@ -10,7 +10,8 @@ from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import REGISTRY
 from dtstat.factors.copula import fit_factors, is_single, latent_correlations
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, FactorLikelihood, accelerated_em
-from dtstat.sem.estimate import fit_moments
+from dtstat.sem.discrepancy import PROCEDURES
+from dtstat.sem.likelihood import fit_moments
 from dtstat.sem.model import build_model
 from dtstat.structure.structure import Structure
 
@@ -198,7 +199,7 @@ def test_same_as_the_structural_equation_model(p, d, cross, seed):
     at = {name: i for i, name in enumerate((*structure.item_names, *structure.factor_names))}
     order = np.ix_(*[[at[name] for name in model.observed]] * 2)
     unbiased = S[order] * N / (N - 1)  # of which it takes (N - 1) / N, as lavaan does
-    sem = fit_moments(model, unbiased, N, "covariances")
+    sem = fit_moments(model, [(unbiased, None, N)], PROCEDURES["ml"], "covariances")
     L, Phi = np.zeros((p, d)), np.eye(d)
     for row, value in zip(sem.model.parameters, sem.estimates, strict=True):
         if row.op == "=~":

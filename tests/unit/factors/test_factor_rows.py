@@ -81,7 +81,7 @@ def test_plausible_values_vary_and_correlate_as_the_factors_do():
     Phi = np.array([[1, 0.5], [0.5, 1]])
     Sigma = L @ Phi @ L.T + 0.51 * np.eye(8)
     rng = np.random.default_rng(1)
-    rows = rng.multivariate_normal(np.zeros(8), Sigma, 5000)
+    rows = rng.multivariate_normal(np.zeros(8), Sigma, 5000, method="cholesky")
     rows[:100, :4] = np.nan
     estimate = fit_factors(Sigma, 5000, L > 0)
     draws = plausible_values(estimate, rows, rng)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.dependence.influence import latent_influence, row_influences
+from dtstat.dependence.influence import latent_influence
 from dtstat.dependence.pearson import pearson
-from dtstat.factors.copula import fit_factors
+from dtstat.factors.copula import FactorEstimate, fit_factors
+from dtstat.factors.derivatives import Information, Score
 from dtstat.factors.robust import (
     degrees_of_freedom,
     discrepancy,
@@ -108,17 +109,23 @@ def test_traces_and_errors_are_those_of_the_matrices():
     Q = np.eye(len(V)) - Delta @ inverse @ Delta.T @ V
     off = low[0] != low[1]
 
-    def trace(rows):
-        G = np.cov(rows[:, low[0], low[1]].T)
+    def moments(pairs):
+        """(m, 28) influences on the lower triangle, 0 on the diagonal."""
+        full = np.zeros((7, 7, pairs.shape[1]))
+        full[ABOVE] = pairs
+        return full.transpose(1, 0, 2)[low].T
+
+    def trace(pairs):
+        G = np.cov(moments(pairs).T)
         return np.trace((Q @ G @ Q.T)[np.ix_(off, off)])
 
     halves = np.mean([trace(half) for half in influence.halves])
-    wider = 2 - halves / trace(influence.rows)
-    assert test.trace == pytest.approx(trace(influence.rows) * max(wider, 1.0), rel=1e-5)
-    E = (influence.rows[:, low[0], low[1]] @ Q.T)[:, off]
+    wider = 2 - halves / trace(influence.pairs)
+    assert test.trace == pytest.approx(trace(influence.pairs) * max(wider, 1.0), rel=1e-5)
+    E = (moments(influence.pairs) @ Q.T)[:, off]
     pairs = [(E[r] @ E[s]) ** 2 for r in range(400) for s in range(400) if r != s]
     assert test.trace_of_square == pytest.approx(np.mean(pairs) * max(wider, 1.0) ** 2, rel=1e-5)
-    Gamma = np.cov(influence.rows[:, low[0], low[1]].T) * 399 / 400
+    Gamma = np.cov(moments(influence.pairs).T) * 399 / 400
     outer = np.linalg.inv(second_derivatives(R, parameters(estimate)))
     sandwich = outer @ Delta.T @ V @ Gamma @ V @ Delta @ outer / 400 * max(wider, 1.0)
     expected = np.sqrt(np.diag(sandwich))
@@ -142,9 +149,9 @@ def test_the_statistic_is_of_residual_correlations():
 @pytest.mark.parametrize("shape", [(5, 30), (30, 5)])
 def test_mean_square_product_leaves_equal_rows_out(shape):
     E = np.random.default_rng(0).standard_normal(shape)
-    K = (E @ E.T) ** 2
-    expected = K[~np.eye(len(E), dtype=bool)].mean()
-    assert mean_square_product(E) == pytest.approx(expected)
+    K = (E.T @ E) ** 2
+    expected = K[~np.eye(shape[1], dtype=bool)].mean()
+    assert mean_square_product(E, (E**2).sum(axis=0)) == pytest.approx(expected)
 
 
 def test_scaling_is_one_for_normal_rows_and_larger_for_ranks():
@@ -174,7 +181,61 @@ def test_unequal_halves_widen():
     R = pearson(X)
     estimate = fit_factors(R, 300, SUPPORT)
     influence = latent_influence(X, ["continuous"] * 7, "pearson", R)
-    plain = robust_inference(R, estimate, type(influence)(influence.rows, False), 300)[0]
+    plain = robust_inference(R, estimate, type(influence)(influence.pairs, False), 300)[0]
     widened = robust_inference(R, estimate, influence, 300)[0]
     assert widened.trace >= plain.trace
-    assert influence.rows.shape == row_influences(X, ["continuous"] * 7, "pearson", R).shape
+
+
+def test_scores_are_those_of_the_matrices():
+    """Woodbury's identity beside inverses written out, with shared, single and free items."""
+    rng = np.random.default_rng(5)
+    L = np.zeros((8, 3))
+    L[[0, 1, 2, 3], 0], L[[3, 4, 5], 1], L[6, 2] = 0.7, 0.5, 0.9
+    Phi = np.array([[1, 0.4, 0.2], [0.4, 1, -0.3], [0.2, -0.3, 1]])
+    psi = np.full(8, 0.4)
+    psi[6] = 0.001
+    estimate = FactorEstimate(L, Phi, psi, 0.0, 0, True, 1)
+    pairs = rng.standard_normal((28, 11))
+    above = np.triu_indices(8, 1)
+    rows = np.zeros((11, 8, 8))
+    rows[:, above[0], above[1]] = pairs.T
+    rows += rows.transpose(0, 2, 1)
+    P = np.linalg.inv(L @ Phi @ L.T + np.diag(psi))
+    N = P @ rows @ P
+    i, k = np.nonzero(L)
+    a, b = np.triu_indices(3, 1)
+    free = np.flatnonzero(psi > 0.002)
+    parts = (N @ L @ Phi)[:, i, k], (L.T @ N @ L)[:, a, b], 0.5 * N[:, free, free]
+    score = Score(estimate)
+    g = score.of_pairs(pairs)
+    assert np.allclose(g, np.hstack(parts).T, rtol=1e-9, atol=1e-9)
+    form = 0.5 * np.einsum("rij,rij->", N, rows)
+    explained = np.vdot(g, np.linalg.pinv(score.information, hermitian=True) @ g)
+    assert score.unexplained(pairs) == pytest.approx(form - explained, rel=1e-9)
+    change = rng.standard_normal(g.shape)
+    plain = []
+    for row, moved in zip(rows, change.T, strict=True):
+        dL, dPhi = np.zeros_like(L), np.zeros_like(Phi)
+        dL[i, k] = moved[: len(i)]
+        dPhi[a, b] = dPhi[b, a] = moved[len(i) : len(i) + len(a)]
+        plain.append((row - dL @ Phi @ L.T - L @ Phi @ dL.T - L @ dPhi @ L.T)[above])
+    E, squares = score.residuals(pairs, change)
+    assert np.allclose(E, np.array(plain).T)
+    assert np.allclose(squares, np.square(plain).sum(axis=1))
+    assert score.residual_squares(pairs, change) == pytest.approx(squares.sum())
+
+
+def test_a_ridge_is_solved_by_a_generalized_inverse():
+    A = np.random.default_rng(2).standard_normal((6, 9))
+    b = np.arange(12.0).reshape(6, 2)
+    assert np.allclose(Information(A @ A.T).solve(b), np.linalg.solve(A @ A.T, b))
+    singular = A[:, :4] @ A[:, :4].T
+    assert np.allclose(Information(singular).solve(b), np.linalg.pinv(singular, rcond=1e-12) @ b)
+
+
+def test_without_factors_all_influence_is_unexplained():
+    X = answers(200)
+    estimate = fit_factors(pearson(X), 200, np.zeros((7, 0), dtype=bool))
+    influence = latent_influence(X, ["continuous"] * 7, "pearson", pearson(X))
+    expected = (influence.pairs**2).sum() / 199 / 21
+    assert misfit_scaling(estimate, influence) == pytest.approx(expected)

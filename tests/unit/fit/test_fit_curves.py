@@ -19,7 +19,7 @@ BLOCKS = np.kron(np.eye(2), np.ones((3, 1))).astype(bool)
 def answers(n=200, seed=0, phi=0.3, noise=0.7):
     """Two factors of three items each, straight lines."""
     rng = np.random.default_rng(seed)
-    Z = rng.multivariate_normal(np.zeros(2), [[1, phi], [phi, 1]], n)
+    Z = rng.multivariate_normal(np.zeros(2), [[1, phi], [phi, 1]], n, method="cholesky")
     X = np.repeat(Z, 3, axis=1) + noise * rng.normal(size=(n, 6))
     return pd.DataFrame(X, columns=NAMES)
 
@@ -69,7 +69,7 @@ def test_the_call_tells_what_was_asked_for(fit):
     call = fit.call
     assert (call.estimator, call.finalists, call.seed, call.preset) == ("spline", 3, 1, None)
     text = str(fit.summary())
-    assert 'estimator="spline", criterion="ebic", min_children=3, finalists=3, seed=1)' in text
+    assert 'estimator="spline", criterion="ebic", min_children=2, finalists=3, seed=1)' in text
     assert "preset" not in text
 
 
@@ -97,17 +97,17 @@ def test_independent_items_have_no_factor(seed):
     assert curves(X).n_factors == 0
 
 
-def test_two_items_are_no_factor():
+def test_two_items_are_no_factor_of_three():
     """Nothing is proposed, so there is nothing to draw a curve of."""
     data = answers()[["x1", "x2"]]
-    fit = curves(data)
+    fit = curves(data, min_children=3)
     assert (fit.n_factors, fit.nonlinear) == (0, None)
     assert fit.factor_scores(data).shape == (200, 0)
     assert str(fit.summary())
 
 
 def test_without_factors_the_call_is_still_the_callers():
-    fit = curves(answers()[["x1", "x2"]])
+    fit = curves(answers()[["x1", "x2"]], min_children=3)
     assert fit.response_curves().empty
     assert fit.nonlinear_loadings.empty
     assert fit.call.estimator == "spline"
@@ -139,7 +139,7 @@ def test_an_item_may_have_two_factors():
 def test_curves_choose_where_rank_correlations_cannot():
     """U-shaped items: with the copula they look unrelated to their own factor."""
     simulation = dt.simulate("v_structure", 600, maps="one_in_five", seed=4)
-    fit = dt.fit(simulation.data, "maximal", estimator="spline", seed=1)
+    fit = dt.fit(simulation.data, measure="maximal", estimator="spline", seed=1)
     np.testing.assert_array_equal(fit.support, simulation.structure.support)
     U = fit.nonlinear_loadings.set_index("item").loc["x5"]
     assert abs(U["loading"]) < 0.3 < 0.6 < U["slope"]
@@ -635,14 +635,11 @@ def test_given_is_no_name_of_a_search():
         dt.fit(answers(), search="given")
 
 
-def test_the_second_level_of_a_given_structure_is_searched_for():
-    rng = np.random.default_rng(0)
-    Z = rng.multivariate_normal(np.zeros(4), 0.4 + 0.6 * np.eye(4), 300)
-    X = np.repeat(Z, 3, axis=1) + 0.7 * rng.normal(size=(300, 12))
-    structure = dt.Structure(np.kron(np.eye(4), np.ones((3, 1))))
-    upper = dt.fit(X, structure=structure).second_level()
-    assert upper.call.search == "barcode"
-    assert upper.candidates["origin"].str.contains("barcode").any()
+def test_a_given_structure_has_no_levels():
+    fit = dt.fit(answers(), structure=dt.Structure.from_keys({"F1": NAMES[:3], "F2": NAMES[3:]}))
+    assert fit.levels.empty
+    with refused("no tree was searched"):
+        fit.level(1)
 
 
 def test_items_without_factor_in_a_given_structure_are_so_because_it_was_given():

@@ -37,7 +37,9 @@ def drawn(fit, data, item, factor, z, rng):
     """Draws of answers at a value of the factor, the item's other factors drawn on their own."""
     L, Phi = fit.loadings.loc[item], fit.factor_correlations
     others = [name for name in fit.factor_names if name != factor]
-    Z = rng.multivariate_normal(np.zeros(len(others)), Phi.loc[others, others], DRAWS)
+    Z = rng.multivariate_normal(
+        np.zeros(len(others)), Phi.loc[others, others], DRAWS, method="cholesky"
+    )
     rest = Z @ L[others].to_numpy()
     Y = L[factor] * z + rest + np.sqrt(fit.uniquenesses[item]) * rng.normal(size=DRAWS)
     return empirical(data[item].to_numpy(float), stats.norm.cdf(Y))

@@ -23,11 +23,11 @@ SETTINGS = {
 FEWEST = {"paper": 1, "paper_fast": 2}
 PLAIN = FitRequest(
     measure="spearman",
-    search="barcode",
+    search="tree",
     thresholds="exact",
     estimator="copula",
-    criterion="ebic",
-    min_children=3,
+    criterion="step",
+    min_children=2,
     uncovered="attach",
     refine=False,
     missing="pairwise",
@@ -41,7 +41,7 @@ PLAIN = FitRequest(
 def answers(n=80, seed=0):
     """Two factors of two items each, as small as the paper allows."""
     rng = np.random.default_rng(seed)
-    Z = rng.multivariate_normal(np.zeros(2), [[1, 0.3], [0.3, 1]], n)
+    Z = rng.multivariate_normal(np.zeros(2), [[1, 0.3], [0.3, 1]], n, method="cholesky")
     return np.repeat(Z, 2, axis=1) + 0.5 * rng.normal(size=(n, 4))
 
 
@@ -199,7 +199,7 @@ def test_the_paper_does_not_choose_by_the_copula(brief):
 def test_the_fast_paper_fits_a_few_by_importance_sampling(brief, methods):
     from dtstat.curves import stochastic_em as neural
 
-    fit = dt.fit(answers(), preset="paper_fast", finalists=2, seed=1)
+    fit = dt.fit(answers(seed=5), preset="paper_fast", finalists=2, seed=1)
     assert (fit.call.preset, fit.call.finalists) == ("paper_fast", 2)
     assert len(fit.candidates) == 2
     assert set(brief) == {neural.FAST}

@@ -50,7 +50,7 @@ def test_without_rpy2(importing):
         r.from_r([1])
     assert str(caught.value) == (
         "The way to R needs the package 'rpy2', which is not installed. "
-        'Install it with: pip install "dtstat[r]".'
+        'Install it with: pip install "dtstat[r]", or in a checkout of dtstat: pip install ".[r]".'
     )
     assert not r.r_available()
     assert not r.r_available("psych")

@@ -71,6 +71,33 @@ def test_a_fit_brings_its_path_and_its_longest_bars():
     np.testing.assert_array_equal(curves["value"], fit.response_curves()["value"])
 
 
+def test_a_fit_brings_its_levels():
+    parts, fit = ask("fit", data=NINE, n_factors=2.0), dt.fit(NINE, n_factors=2)
+    assert list(parts["levels"]) == list(fit.levels)
+    for name in fit.levels:
+        np.testing.assert_array_equal(parts["levels"][name], fit.levels[name])
+    printed = fit.summary().tables[0]
+    assert parts["level_table"]["columns"] == list(printed.headers)
+    assert parts["level_table"]["notes"] == list(printed.notes)
+    cells = zip(*parts["level_table"]["cells"], strict=True)
+    assert tuple(cells) == printed.rows
+    noise = pd.DataFrame(np.random.default_rng(1).normal(size=(200, 5)))
+    assert ask("fit", data=noise)["level_table"] is None
+
+
+def test_another_level_of_a_saved_state():
+    fit = dt.fit(NINE)
+    state = ask("fit", data=NINE)["state"]
+    for which in (1.0, 2.0, "broad"):
+        found = ask("level", state=state, which=which)
+        expected = fit.level(int(which) if isinstance(which, float) else which)
+        assert found["class"] == "dt_fit"
+        pd.testing.assert_frame_equal(found["loadings"], expected.loadings)
+    assert "`which` must be at most 4" in refused("level", state=state, which=9.0)["message"]
+    for model in ("simple", "bifactor"):
+        assert ask("to_lavaan", state=state, model=model) == fit.to_lavaan(model)
+
+
 def test_bars_that_factors_are_read_off_are_brought_however_short(monkeypatch):
     monkeypatch.setattr(views, "_MOST_BARS", 1)
     bars, fit = ask("fit", data=NINE)["barcode"], dt.fit(NINE)
@@ -79,6 +106,11 @@ def test_bars_that_factors_are_read_off_are_brought_however_short(monkeypatch):
     seen = fit.factors.set_index("factor")
     np.testing.assert_array_equal(bars["birth"], seen.loc[bars["factor"], "from"])
     np.testing.assert_array_equal(bars["death"], seen.loc[bars["factor"], "to"])
+
+
+@pytest.fixture
+def two_schools():
+    return NINE.assign(school=np.where(np.arange(len(NINE)) < 156, "Pasteur", "Grant-White"))
 
 
 def test_steps_show_every_interval_of_a_structure_that_comes_back():
@@ -109,24 +141,54 @@ def test_results_have_the_class_of_r(name, arguments, kind):
     assert ask(name, **arguments)["class"] == kind
 
 
+def test_a_model_brings_its_free_parameters_and_its_page(two_schools):
+    model = "visual =~ x1 + x2 + x3; speed =~ x7 + a*x8 + x9; twice := 2*a"
+    options = {"group": "school", "group_equal": "loadings"}
+    fit = dt.cfa(two_schools, model, **options)
+    found = views.view(fit)
+    names = found["coefficients"].names
+    assert names[:4] == [".p2.", ".p3.", "a", ".p6."]
+    assert "x1~1.g2" in names
+    assert names.count(".p2.") == 2
+    free = [row for row in fit.estimate.model.parameters if row.free]
+    V = found["vcov"].values.reshape(len(free), -1)
+    np.testing.assert_allclose(np.sqrt(np.diag(V)), [se for se in fit.parameters["se"] if se][:-1])
+    tables = found["page"]["tables"]
+    assert {table["part"] for table in tables} == {"test", "fit_measures", "estimates", "rsquare"}
+    assert [t["group"] for t in tables if t["title"] == "Variances"] == list(fit.groups)
+    assert [t["group"] for t in tables if t["title"] == "Defined Parameters"] == [""]
+    parts = {table["title"]: table["part"] for table in tables}
+    assert parts["Model Test User Model"] == "test"
+    assert parts["Model Test Baseline Model"] == "fit_measures"
+    assert parts["Parameter Estimates"] == parts["Latent Variables"] == "estimates"
+
+
 def test_numbers_are_numbers():
     assert ask("sample_size", p=25, margin=0.2) == 940
     assert isinstance(ask("measures"), pd.DataFrame)
 
 
 def test_what_the_user_did_wrong_is_told_with_a_class():
-    error = refused("fit", data=NINE, search="barcodes")
+    error = refused("fit", data=NINE, search="trees")
     assert error["class"] == "InputError"
-    assert "Did you mean 'barcode'" in error["message"]
+    assert "Did you mean 'tree'" in error["message"]
     assert error["argument"] == "search"
     assert error["traceback"] == ""
 
 
-def test_what_dtstat_did_wrong_has_a_traceback():
-    error = refused("sample_size", p=25)
+def test_what_dtstat_did_wrong_has_a_traceback(monkeypatch):
+    monkeypatch.setitem(r_bridge.FUNCTIONS, "measures", lambda: 1 / 0)
+    error = refused("measures")
     assert error["class"] == "InternalError"
-    assert "margin" in error["message"]
+    assert "division by zero" in error["message"]
     assert "Traceback" in error["traceback"]
+
+
+def test_arguments_of_another_version_are_told():
+    error = refused("sample_size", p=25)
+    assert error["class"] == "InputError"
+    assert "missing a required argument: 'margin'" in error["message"]
+    assert "of the same version" in error["message"]
 
 
 def test_warnings_are_data():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.interop.wire import NA_INTEGER, RArray, decode, encode, matrix, named
+from dtstat.interop.wire import NA_INTEGER, RArray, decode, encode, matrix, vector
 
 
 def plain(value):
@@ -107,7 +107,7 @@ def test_lists_and_names():
 def test_matrices_and_vectors_with_names():
     frame = pd.DataFrame([[1.0, 2.0]], index=["r"], columns=["a", "b"])
     pd.testing.assert_frame_equal(there_and_back(matrix(frame)).plain(), frame)
-    assert there_and_back(named(pd.Series({"x": 1.0, "y": 2.0}))).names == ["x", "y"]
+    assert there_and_back(vector(pd.Series({"x": 1.0, "y": 2.0}))).names == ["x", "y"]
 
 
 def test_what_cannot_cross():

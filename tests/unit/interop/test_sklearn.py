@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -51,8 +51,9 @@ def test_checks_of_scikit_learn(estimator, check, monkeypatch):
 def test_takes_the_arguments_of_fit():
     here = inspect.signature(DependenceThresholding).parameters
     there = dict(inspect.signature(dt.fit).parameters)
-    # A checkpoint belongs to one call, and an estimator is fitted again and again.
-    for name in ("data", "n_obs", "progress", "checkpoint"):
+    # A checkpoint belongs to one call, and an estimator is fitted again and again, to whichever
+    # data, whose texts come with them.
+    for name in ("data", "n_obs", "progress", "checkpoint", "labels"):
         del there[name]
     there["random_state"] = there.pop("seed")
     assert {name: p.default for name, p in here.items()} == {
@@ -200,6 +201,26 @@ def test_in_a_grid_search():
     assert search.best_estimator_.n_factors_ > 1
 
 
+def test_numbers_of_factors_in_a_grid_search():
+    """What is scored is the likelihood of rows not fitted, by models with so many factors."""
+    data = dt.load_dataset("holzinger_swineford_26").filter(regex="t(0[1-9]|1[0-9])_").dropna()
+    grid = {"n_factors": [1, 2, 4]}
+    search = GridSearchCV(DependenceThresholding(), grid, cv=3, error_score="raise").fit(data)
+    assert search.best_params_ == {"n_factors": 4}
+    assert search.best_estimator_.n_factors_ == 4
+    first = next(KFold(3).split(data))
+    fitted, held = (data.iloc[rows] for rows in first)
+    for k, found in zip(grid["n_factors"], search.cv_results_["split0_test_score"], strict=True):
+        model = DependenceThresholding(n_factors=k).fit(fitted)
+        assert model.structure_ == dt.fit(fitted, n_factors=k).structure
+        assert found == model.score(held)
+
+
+def test_too_many_factors_are_a_value_error():
+    with pytest.raises(ValueError, match="`n_factors` must be at most 4 with 9 items"):
+        DependenceThresholding(n_factors=5).fit(NINE)
+
+
 @pytest.mark.parametrize(
     "state", [5, np.int64(5), np.random.RandomState(5), np.random.default_rng(5)]
 )
@@ -321,7 +342,8 @@ def test_without_scikit_learn():
     assert ended_with(WITHOUT.format(name="sklearn")) == (
         "dtstat.core.errors.MissingExtraError: The scikit-learn estimator needs the package "
         "'scikit-learn', which is not installed. Install it with: pip install "
-        '"dtstat[sklearn]". Or use dtstat.fit.'
+        '"dtstat[sklearn]", or in a checkout of dtstat: pip install ".[sklearn]". '
+        "Or use dtstat.fit."
     )
 
 

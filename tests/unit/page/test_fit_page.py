@@ -10,11 +10,12 @@ import pytest
 
 import dtstat as dt
 from dtstat.page.content import fit_page
+from dtstat.page.verdicts import bottom_line
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 MANY = dt.load_dataset("holzinger_swineford_26")
 NOISE = np.random.default_rng(3).normal(size=(150, 8))
-WHOLE = ["explore", "loadings", "responses", "choice", "trust", "reproduce"]
+WHOLE = ["answer", "trust", "explore", "items", "responses", "reproduce"]
 GIVEN = dt.Structure.from_keys({"words": ["x4", "x5", "x6"]}, [f"x{k}" for k in range(3, 9)])
 FITS = {
     "nine": lambda: dt.fit(NINE),
@@ -28,15 +29,15 @@ FITS = {
     "spline": lambda: dt.fit(NINE, estimator="spline", finalists=1, seed=1),
     "given": lambda: dt.fit(NINE, structure=GIVEN),
     "matrix": lambda: dt.fit(dt.dependence(MANY)),
-    "second level": lambda: dt.fit(MANY, misfit="none").second_level(),
+    "another level": lambda: known("many").level(2),
     "one factor": lambda: dt.fit(NINE[["x4", "x5", "x6"]]),
     "numbers": lambda: dt.fit(NINE.set_axis(range(9), axis=1)),
     "none": lambda: dt.fit(NOISE),
-    "none of two": lambda: dt.fit(NINE[["x1", "x2"]]),
+    "two items": lambda: dt.fit(NINE[["x4", "x5"]]),
     "none by spline": lambda: dt.fit(NOISE, estimator="spline", seed=1),
 }
 NONE = [name for name in FITS if name.startswith("none")]
-MATRICES = ["matrix", "second level"]
+MATRICES = ["matrix"]
 pytestmark = pytest.mark.filterwarnings("ignore:The factors explain:dtstat.EstimationWarning")
 
 
@@ -57,8 +58,9 @@ def section(of, name):
 
 def said(one):
     """All texts of a section."""
-    tables = "\n".join(table.to_text() for table in one.tables)
-    return "\n".join([*one.intro, tables, *(text for _, text in one.texts)])
+    tables = "\n".join(table.to_text() for table in (*one.tables, *one.folded))
+    facts = (f"{label} {text}" for label, text in one.facts)
+    return "\n".join([*one.intro, *facts, tables, *(text for _, text in one.texts)])
 
 
 # --- parts --------------------------------------------------------------------------------------
@@ -68,7 +70,7 @@ def said(one):
 def test_parts_are_those_that_have_something_to_say(name):
     expected = WHOLE
     if name in NONE:
-        expected = ["explore", "choice", "reproduce"]
+        expected = ["answer", "explore", "items", "reproduce"]
     elif name in MATRICES:
         expected = [one for one in WHOLE if one != "responses"]
     assert [one.name for one in page(name).sections] == expected
@@ -89,29 +91,44 @@ def test_the_title_says_what_was_found(name, title):
 
 @pytest.mark.parametrize("name", FITS)
 def test_facts_are_those_of_the_summary(name):
-    fit, facts = known(name), page(name).facts
-    head = " ".join(" ".join(fit.summary().head).split())
+    fit, found = known(name), page(name)
+    facts = section(found, "answer").facts
+    summary = " ".join(fit.summary().to_text().split())
+    assert found.lead in summary
     for label, text in facts:
-        assert " ".join(text.split()) in head, label
+        if label not in ("How sure", "Fit"):
+            assert " ".join(text.split()) in summary, label
     labels = [label for label, _ in facts]
-    assert labels[:2] == ["Data", "Choice"]
+    assert labels[0] == "Choice"
     assert dict(facts)["Choice"] == fit.explanation
-    counted = " carry the evidence of about " in head or " counted as about " in head
+    counted = " carry the evidence of about " in summary or " counted as about " in summary
     assert ("Evidence" in labels) == counted
     if name not in NONE:
         assert counted == (fit.n_effective < 0.95 * fit.n_typical)
+        assert f"SRMR {fit.fit_measures['srmr']:.3f}" in dict(facts)["Fit"]
     assert [text for label, text in facts if label == "Note"] == list(fit.notes)
+    assert ("How sure" in labels) == (name not in NONE)
     assert ("Why" in labels) == (name in NONE)
     assert ("What next" in labels) == (name in ("none", "none by spline"))
 
 
+def test_many_items_of_no_factor_are_told_first():
+    out = section(page("given"), "answer")
+    assert "Left out" not in dict(out.facts)  # they were left out by whoever gave the structure
+    rest = np.random.default_rng(0).normal(size=(301, 2))
+    fit = dt.fit(NINE.assign(a=rest[:, 0], b=rest[:, 1]))
+    facts = dict(section(fit_page(fit, None, None, None), "answer").facts)
+    assert facts["Left out"].startswith("2 of 11 items are in no factor.")
+
+
 @pytest.mark.parametrize("name", FITS)
 def test_no_table_of_the_summary_is_lost_or_told_twice(name):
-    """But the loadings, which the script draws, or which the curves replace."""
+    """But levels, loadings and correlations, which the script draws, or which curves replace."""
     titles = [table.title for table in known(name).summary(0.3, 30).tables]
-    parts = [one for one in page(name).sections if one.name in ("loadings", "choice")]
-    shown = [table.title for one in parts for table in one.tables]
-    assert sorted(shown) == sorted(t for t in titles if not t.startswith("Standardized loadings"))
+    whole = [table.title for one in page(name).sections for table in (*one.tables, *one.folded)]
+    drawn = ("Levels", "Standardized loadings", "With factor correlations")
+    wanted = sorted(title for title in titles if not title.startswith(drawn))
+    assert sorted(title for title in whole if title in titles) == wanted
 
 
 @pytest.mark.parametrize("name", [name for name in FITS if name not in (*NONE, *MATRICES)])
@@ -132,10 +149,10 @@ def test_networks_have_no_bands():
     assert all(one["lower"] is None for one in found.numbers["curves"])
 
 
-def test_the_choice_names_the_criterion_of_the_explorer():
-    assert "The tab Thresholds shows ebic" in said(section(page("nine"), "choice"))
-    assert "The tab Thresholds shows ebic" in said(section(page("cv"), "choice"))
-    assert "The explorer shows" not in said(section(page("given"), "choice"))
+def test_the_explorer_names_its_criterion():
+    assert "Over the thresholds ebic is" in said(section(page("nine"), "explore"))
+    assert "Over the thresholds ebic is" in said(section(page("cv"), "explore"))
+    assert "Over the thresholds" not in said(section(page("given"), "explore"))
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -163,12 +180,13 @@ def test_a_preset_is_named():
 
 
 def test_too_many_items_get_the_path_as_tables(monkeypatch):
-    monkeypatch.setattr("dtstat.page.content.MOST_DRAWN", 5)
+    monkeypatch.setattr("dtstat.page.numbers.MOST_DRAWN", 5)
     found = fit_page(known("nine"), None, None, None)
-    names = [one.name for one in found.sections]
-    assert names == ["structures", "loadings", "choice", "trust", "reproduce"]
-    assert len(found.sections[0].tables) == 2
-    assert not found.sections[0].widget
+    assert "responses" not in [one.name for one in found.sections]
+    assert len(section(found, "explore").tables) == 2
+    assert section(found, "explore").widget  # the tree
+    alone = fit_page(known("threshold"), None, None, None)
+    assert not section(alone, "explore").widget
 
 
 # --- trust --------------------------------------------------------------------------------------
@@ -187,7 +205,7 @@ def stability():
 def test_without_results_trust_is_what_needs_no_answers():
     text = said(section(page("nine"), "trust"))
     assert "Intervals need the answers" in text
-    assert "dt.stability(data)" in text
+    assert "see stability()" in text
     assert dt.diagnose(known("nine")).verdict.split(":")[0] in text
 
 
@@ -195,14 +213,64 @@ def test_diagnosis_and_stability_are_shown_whole():
     found = section(fit_page(known("nine"), diagnosis(), stability(), None), "trust")
     text = said(found)
     assert "Intervals need the answers" not in text
-    assert "dt.stability(data)" not in text
-    titles = [table.title for table in found.tables]
+    assert "see stability()" not in text
+    titles = [table.title for table in found.folded]
     for part in (diagnosis(), stability()):
         summary = part.summary(30)
-        assert {summary.head[0], *(table.title for table in summary.tables)} <= set(titles)
+        assert {table.title for table in summary.tables} <= set(titles)
         for line in summary.head[1:]:
             words = re.sub(r":? +", " ", line).strip()
-            assert words in re.sub(r":? +", " ", text)
+            assert words in re.sub(r":? +", " ", text.replace("\u2212", "-"))
+
+
+def test_the_bottom_line_comes_first_and_is_that_of_the_results():
+    found = fit_page(known("nine"), diagnosis(), stability(), None)
+    label, text = section(found, "trust").facts[0]
+    assert label == "Bottom line"
+    assert dict(section(found, "answer").facts)["How sure"] == text
+    firm = diagnosis().factors.query("verdict == 'firm'")["factor"].tolist()
+    assert firm
+    assert ("All 3 factors are on firm ground" in text) == (len(firm) == 3)
+    assert ("misfits by more than sampling error" in text) == (
+        known("nine").fit_measures["pvalue"] < 0.05
+    )
+    about = stability().glance().iloc[0]
+    assert f"{about['same_structure']:.1%} gave the same structure" in text
+    assert f"{about['same_n_factors']:.1%} the same number" in text
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        (["firm", "firm", "firm"], "All 3 factors are on firm ground at thresholds of their own."),
+        (
+            ["firm", "unsure", "firm"],
+            "F1 and F3 are on firm ground at thresholds of their own; F2 is not seen beyond "
+            "chance.",
+        ),
+        (
+            ["no core", "seen", "seen"],
+            "F2 and F3 are seen at thresholds of their own; F1 is seen at no threshold of its own.",
+        ),
+    ],
+)
+def test_the_ground_of_the_factors_is_said_in_one_sentence(verdicts, said, monkeypatch):
+    other = dt.diagnose(known("nine"))
+    monkeypatch.setitem(vars(other), "factors", other.factors.assign(verdict=verdicts))
+    assert bottom_line(known("nine"), other, None)[0] == said
+
+
+def test_fits_that_were_not_tested_are_not_called_good():
+    few = dt.fit(NINE.iloc[:60])
+    assert np.isnan(few.fit_measures["pvalue"])
+    assert "The fit was not tested. " in " ".join(bottom_line(few, None, None))
+
+
+def test_minus_signs_are_true_ones_but_in_names():
+    shown = said(section(page("many"), "trust"))
+    assert "Margin \u2212" in shown
+    odd = dt.fit(MANY.rename(columns={MANY.columns[0]: "-1"}))
+    assert "Margin -" in said(section(fit_page(odd, None, None, None), "trust"))
 
 
 def test_results_of_the_same_fit_made_again_are_welcome(tmp_path):
@@ -256,8 +324,9 @@ def test_that_nothing_is_found_again_is_told():
     """Without factors there is nothing to diagnose, but stability can be asked for."""
     fit = known("none")
     found = fit_page(fit, None, dt.stability(NOISE, 2, fit, seed=1), None)
-    assert [one.name for one in found.sections] == ["explore", "choice", "trust", "reproduce"]
-    assert "Stability of 0 factors" in section(found, "trust").tables[0].title
+    names = [one.name for one in found.sections]
+    assert names == ["answer", "trust", "explore", "items", "reproduce"]
+    assert section(found, "trust").facts[0][1].startswith("Of 2 resamples ")
 
 
 # --- files --------------------------------------------------------------------------------------
@@ -266,7 +335,8 @@ def test_that_nothing_is_found_again_is_told():
 @pytest.mark.parametrize("name", FITS)
 def test_a_fit_that_was_saved_has_the_same_page(name, tmp_path):
     known(name).save(tmp_path / "fit.dtstat")
-    document = page(name).to_html()
+    # Sums of answers and their moments need the answers, which files do not keep.
+    document = fit_page(replace(known(name), source=None), None, None, None).to_html()
     file = dt.load(tmp_path / "fit.dtstat").report(str(tmp_path / "page.html"))
     assert file == tmp_path / "page.html"
     assert file.read_bytes() == document.encode()
@@ -280,7 +350,8 @@ def test_results_that_were_saved_have_the_same_page(tmp_path):
     diagnosis().save(tmp_path / "diagnosis.dtstat")
     stability().save(tmp_path / "stability.dtstat")
     loaded = [dt.load(tmp_path / f"{name}.dtstat") for name in ("diagnosis", "stability")]
-    first = known("nine").report(tmp_path / "first.html", diagnosis(), stability(), "T")
+    fit = replace(known("nine"), source=None)
+    first = fit.report(tmp_path / "first.html", diagnosis(), stability(), "T")
     second = loaded[0].fit.report(tmp_path / "second.html", *loaded, "T")
     assert first.read_bytes() == second.read_bytes()
 

@@ -52,9 +52,11 @@ class Reader(HTMLParser):
 
 def a_page(text="plain", numbers=None):
     table = Table(text, (text,), ((text,),), "l", (text,))
-    section = Section("one", text, (text,), (table,), ((text, text),), widget=True)
+    section = Section(
+        "one", text, (text,), ((text, text),), True, (table,), (table,), ((text, text),)
+    )
     other = Section("two", text)
-    return Page(text, ((text, text),), (section, other), numbers or {text: [text, {text: 1.5}]})
+    return Page(text, text, (section, other), numbers or {text: [text, {text: 1.5}]})
 
 
 def numbers_in(document):
@@ -80,8 +82,10 @@ def test_texts_stay_texts_everywhere(text):
         found = read.text(tag)
         assert found
         assert {one.strip("\n") for one in found} == {text.strip("\n")}, tag
-    regions = [about["aria-label"] for about in read.all("div") if about.get("class") == "wide"]
-    assert regions == [FLAT.get(text, text)]
+    flat = FLAT.get(text, text)
+    assert [about.get("aria-label") for about in read.all("table")] == [None, flat]
+    for tag in ("caption", "summary", "th", "p"):
+        assert {flat, text.strip("\n")} >= {one.strip("\n") for one in read.text(tag)}, tag
     assert [about["aria-label"] for about in read.all("pre")] == [text]
 
 
@@ -135,7 +139,17 @@ def test_tabs_and_panels_belong_together():
     assert [panel["aria-labelledby"] for panel in panels] == [tab["id"] for tab in tabs]
     assert [tab["aria-selected"] for tab in tabs] == ["true", "false"]
     assert [tab["tabindex"] for tab in tabs] == ["0", "-1"]
-    assert [about["id"] for about in read.all("div") if "id" in about] == ["one"]
+    assert [about["id"] for about in read.all("div") if "id" in about] == ["level", "one"]
+
+
+def test_tables_have_heads_labels_and_true_minus_signs():
+    table = Table("T", ("item", "r", "about"), (("-1", "-0.50", "-2 to 3"),), "lrl", ("note",))
+    read = Reader(Page("t", "", (Section("one", "one", tables=(table,)),), {}).to_html())
+    assert read.text("th") == ["item", "r", "about", "-1"]  # names stay names
+    assert read.text("td") == ["\u22120.50", "-2 to 3"]
+    assert [about["data-label"] for about in read.all("td")] == ["r", "about"]
+    heads = [about["scope"] for about in read.all("th")]
+    assert heads == ["col", "col", "col", "row"]
 
 
 def test_numbers_that_do_not_exist_are_null_or_refused():

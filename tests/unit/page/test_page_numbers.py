@@ -10,8 +10,8 @@ import pytest
 
 import dtstat as dt
 from dtstat.fit import frames
-from dtstat.page import content as module
-from dtstat.page.content import page_numbers
+from dtstat.page import numbers as module
+from dtstat.page.numbers import page_numbers
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 MANY = dt.load_dataset("holzinger_swineford_26")
@@ -65,19 +65,27 @@ def test_bars_give_the_structure_at_every_threshold(name):
     assert all(set(bar["unique"]) <= set(bar["items"]) for bar in numbers["bars"])
 
 
-@pytest.mark.parametrize("name", FITS)
+def chosen_level(numbers):
+    (level,) = [one for one in numbers["levels"] if one["n"] == numbers["chosenLevel"]]
+    return level
+
+
+@pytest.mark.parametrize("name", [name for name in FITS if not name.startswith("none")])
 def test_factors_are_those_of_the_fit(name):
     fit, numbers = known(name)
-    assert [one["name"] for one in numbers["factors"]] == list(fit.factor_names)
-    for k, one in enumerate(numbers["factors"]):
+    level = chosen_level(numbers)
+    assert [one["name"] for one in level["factors"]] == list(fit.factor_names)
+    assert level["attached"] == np.flatnonzero(fit.attached).tolist()
+    for k, one in enumerate(level["factors"]):
         names = [fit.item_names[i] for i in one["items"]]
         assert names == list(fit.structure.children(k))
-        alone = tuple(fit.item_names[i] for i in one["unique"])
-        assert alone == fit.structure.unique_children(k)
+        own = fit.loadings.loc[names, fit.factor_names[k]]
+        np.testing.assert_allclose(one["loadings"], own, rtol=1e-7)
         row = fit.factors.iloc[k]
         if one["core"] < 0:
             assert (one["from"], one["to"]) == (None, None)
             assert np.isnan(row["from"])
+            assert one["verdict"] == f"{one['name']} is seen at no threshold of its own."
         else:
             assert (one["from"], one["to"]) == (row["from"], row["to"])
             bar = numbers["bars"][one["core"]]
@@ -88,7 +96,7 @@ def test_factors_are_those_of_the_fit(name):
 @pytest.mark.parametrize("name", ["nine", "grid", "cv", "reported", "three", "two"])
 def test_scores_are_those_of_the_path(name):
     fit, numbers = known(name)
-    criterion = "ebic" if name == "cv" else fit.call.criterion
+    criterion = fit.call.criterion if name in ("grid", "reported") else "ebic"
     assert numbers["criterion"] == criterion
     scores = fit.path_scores()
     assert [one["low"] for one in numbers["scores"]] == scores["tau_low"].tolist()
@@ -98,22 +106,6 @@ def test_scores_are_those_of_the_path(name):
     for k, one in enumerate(numbers["scores"]):
         others = {"aic", "bic", "ebic"} - {criterion}
         assert one["others"] == scores.iloc[k][sorted(others)].to_dict()
-
-
-@pytest.mark.parametrize("name", FITS)
-def test_every_item_has_a_verdict(name):
-    fit, numbers = known(name)
-    assert len(numbers["verdicts"]) == len(fit.item_names)
-    for i, text in enumerate(numbers["verdicts"]):
-        item = fit.item_names[i]
-        parents = fit.structure.parents(i)
-        if parents:
-            on = " and ".join(f"{fit.loadings.loc[item, f]:.2f} on {f}" for f in parents)
-            assert text.startswith(f"loads {on}")
-        else:
-            reason = fit.uncovered.set_index("item").loc[item, "reason"]
-            assert text == f"is in no factor: {reason}."
-        assert ("attached" in text) == (item in fit.attached_items)
 
 
 def test_the_page_starts_where_the_chosen_structure_is():
@@ -132,7 +124,8 @@ def test_the_page_starts_where_the_chosen_structure_is():
 def test_the_page_starts_where_most_chosen_factors_are_seen(name):
     _, numbers = known(name)
     assert numbers["chosen"] is None
-    bars = [(one["from"], one["to"]) for one in numbers["factors"] if one["core"] >= 0]
+    factors = chosen_level(numbers)["factors"]
+    bars = [(one["from"], one["to"]) for one in factors if one["core"] >= 0]
 
     def seen(tau):
         return sum(low <= tau < high for low, high in bars)
@@ -140,11 +133,11 @@ def test_the_page_starts_where_most_chosen_factors_are_seen(name):
     assert seen(numbers["start"]) == max(seen(tau) for tau in np.linspace(0, 1, 4001))
 
 
-@pytest.mark.parametrize("name", ["none", "none by threshold", "two"])
+@pytest.mark.parametrize("name", ["none", "none by threshold"])
 def test_without_factors_the_page_starts_somewhere(name):
     _, numbers = known(name)
     assert 0 <= numbers["start"] <= 1
-    assert numbers["factors"] == []
+    assert numbers["levels"] == []
     assert numbers["chosen"] is None
     assert "curves" not in numbers
 
@@ -157,38 +150,6 @@ def test_the_criterion_of_the_choice_is_given_where_it_compares(name):
         assert value is None
     else:
         assert value == fit.candidates["cost"].iloc[0]
-
-
-@pytest.mark.parametrize("name", FITS)
-def test_the_table_has_all_items_and_their_numbers(name):
-    fit, numbers = known(name)
-    table = numbers["table"]
-    assert table["columns"] == ["item", *fit.factor_names, "h2", "u2", "com"]
-    assert (table["firstLoading"], table["lastLoading"]) == (1, fit.n_factors)
-    assert sorted(row[0].rstrip("*+") for row in table["rows"]) == sorted(fit.item_names)
-    for row in table["rows"]:
-        i = fit.item_names.index(row[0].rstrip("*+"))
-        L = fit.loadings.to_numpy()[i]
-        assert row[1:-3] == [
-            float(one) if inside else None for one, inside in zip(L, fit.support[i], strict=True)
-        ]
-        assert row[-2] == pytest.approx(fit.uniquenesses.iloc[i])
-        assert row[-3] == pytest.approx(1 - row[-2])
-        if fit.support[i].any():
-            assert row[-1] == pytest.approx((L @ L) ** 2 / (L**4).sum())
-        else:
-            assert row[-1] is None
-
-
-def test_of_large_tables_the_loadings_are_listed(monkeypatch):
-    fit, _ = known("reported")
-    monkeypatch.setattr(module, "_MOST_CELLS", 20)
-    table = page_numbers(fit)["table"]
-    assert table["columns"] == ["item", "factor", "loading", "h2"]
-    assert (table["firstLoading"], table["lastLoading"], table["long"]) == (2, 2, True)
-    found = {(row[0].rstrip("*+"), row[1]): row[2] for row in table["rows"]}
-    stacked = fit.loadings.stack()
-    assert found == stacked[stacked != 0].to_dict()
 
 
 @pytest.mark.parametrize("name", ["many", "curves", "refined"])
@@ -210,7 +171,8 @@ def test_curves_are_those_of_the_fit_to_five_digits(name):
 def test_too_many_items_are_not_drawn(monkeypatch):
     fit, numbers = known("nine")
     monkeypatch.setattr(module, "MOST_DRAWN", 8)
-    assert set(page_numbers(fit)) == {"items", "factors", "table", "criterion"}
+    drawn = {"measure", "dependence", "bars", "scores", "order", "start", "curves", "grid"}
+    assert not drawn & set(page_numbers(fit))
     monkeypatch.setattr(module, "MOST_DRAWN", 9)
     assert set(page_numbers(fit)) == set(numbers)
 

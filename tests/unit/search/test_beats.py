@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.factors.copula import fit_factors, latent_correlations
+from dtstat.factors.copula import latent_correlations
+from dtstat.factors.small_models import fit_small
+from dtstat.search import evaluate
 from dtstat.search.evaluate import Evaluator, Proposal, Rules
-from dtstat.search.proposals import search_barcode
+from dtstat.search.levels import search_tree
 from dtstat.structure.barcode import barcode
 
 N, P = 200, 9
 FEW = 20.0  # rows with which overlapping factors do not pay
+WAYS = 1918  # to sort nine items into three groups of two or more
 
 
 @pytest.fixture
@@ -30,15 +33,17 @@ THREE = Proposal(np.repeat(np.eye(3, dtype=bool), 3, axis=0), "three")
 LARGE = Proposal(THREE.support | np.roll(THREE.support, 3, axis=0), "each with half of the next")
 
 
-class Counter:
-    """Fits models and remembers what was enough."""
+@pytest.fixture
+def enough(monkeypatch):
+    """What was enough for each model that was fitted."""
+    asked = []
 
-    def __init__(self):
-        self.enough = []
+    def fit(*arguments):
+        asked.append(arguments[5])
+        return fit_small(*arguments)
 
-    def __call__(self, *arguments, enough=-math.inf, **options):
-        self.enough.append(enough)
-        return fit_factors(*arguments, enough=enough, **options)
+    monkeypatch.setattr(evaluate, "fit_small", fit)
+    return asked
 
 
 class Thorough(Evaluator):
@@ -62,31 +67,26 @@ def test_beats_exactly_what_costs_more(R, criterion, n):
 
 
 @pytest.mark.parametrize("n", [40.0, float(N)])
-def test_enough_is_the_likelihood_at_which_both_cost_the_same(R, n):
-    counter = Counter()
-    evaluator = Evaluator(R, N, counter, gives_up=True)
+def test_enough_is_the_likelihood_at_which_both_cost_the_same(R, n, enough):
+    evaluator = Evaluator(R, N, gives_up=True)
     rival = evaluator.fit(ONE)
     evaluator.beats(THREE, rival, "ebic", n)
-    enough = counter.enough[-1]
-    per_loading, per_parameter = math.log(n) + 2 * math.log(P), math.log(n)
-    edges = (THREE.support.sum() - ONE.support.sum()) * per_loading
-    dearer = edges + 3 * per_parameter  # three correlations
-    assert 2 * n / N * (enough - rival.log_likelihood) == pytest.approx(dearer)
+    dearer = 3 * math.log(n) + 2 * math.log(WAYS)  # three correlations, and having searched
+    assert 2 * n / N * (enough[-1] - rival.log_likelihood) == pytest.approx(dearer)
 
 
-def test_given_up_with_few_rows_and_fitted_with_many(R):
-    counter = Counter()
-    evaluator = Evaluator(R, N, counter, gives_up=True)
+def test_given_up_with_few_rows_and_fitted_with_many(R, enough):
+    evaluator = Evaluator(R, N, gives_up=True)
     one = evaluator.fit(ONE)
     assert evaluator.beats(LARGE, one, "ebic", FEW) is None
     (given_up,) = evaluator.hopeless
     assert given_up.proposal is LARGE
     assert given_up.cost("ebic", FEW) >= one.cost("ebic", FEW)
     assert evaluator.fitted == (one,)
-    calls = len(counter.enough)
+    calls = len(enough)
     assert evaluator.beats(LARGE, one, "ebic", FEW) is None
     assert evaluator.reconsidered_best("ebic", FEW) is one
-    assert len(counter.enough) == calls  # known, not fitted again
+    assert len(enough) == calls  # known, not fitted again
     best = evaluator.reconsidered_best("ebic", N)
     assert best.proposal is LARGE
     assert evaluator.hopeless == ()
@@ -100,18 +100,17 @@ def test_what_was_given_up_can_still_be_asked_for(R):
     assert evaluator.hopeless == ()
 
 
-def test_afresh_knows_nothing_and_fits_in_the_same_way(R):
-    counter = Counter()
-    evaluator = Evaluator(R, N, counter, gives_up=True)
+def test_afresh_knows_nothing_and_fits_in_the_same_way(R, enough):
+    evaluator = Evaluator(R, N, gives_up=True)
     one = evaluator.fit(ONE)
     evaluator.beats(LARGE, one, "ebic", FEW)
     evaluator.reject(one)
     other = evaluator.afresh()
     assert (other.fitted, other.hopeless, other.n_obs) == ((), (), N)
     np.testing.assert_array_equal(other.R, R)
-    calls = len(counter.enough)
+    calls = len(enough)
     again = other.fit(ONE)
-    assert len(counter.enough) == calls + 1
+    assert len(enough) == calls + 1
     assert other.fitted == (again,)
     assert evaluator.fitted == ()
 
@@ -135,7 +134,7 @@ def test_the_best_is_the_best_of_all(seed, approximate):
     bars = barcode(matrix.values, matrix.names, 3)
     R = latent_correlations(matrix).R
     sparing, thorough = (
-        search_barcode(kind(R, len(simulated.data)), bars, rules) for kind in (Evaluator, Thorough)
+        search_tree(kind(R, len(simulated.data)), bars, rules) for kind in (Evaluator, Thorough)
     )
     assert sparing.best.proposal.key == thorough.best.proposal.key
     assert sparing.n_effective == pytest.approx(thorough.n_effective, rel=1e-6)

@@ -29,7 +29,7 @@ CURVES = Curves(Method("spline"), "importance", 50, seed=3)
 
 def answers(n=150, seed=0):
     rng = np.random.default_rng(seed)
-    Z = rng.multivariate_normal(np.zeros(2), [[1, 0.3], [0.3, 1]], n)
+    Z = rng.multivariate_normal(np.zeros(2), [[1, 0.3], [0.3, 1]], n, method="cholesky")
     X = np.repeat(Z, 3, axis=1) + 0.7 * rng.normal(size=(n, 6))
     return Answers(X, (None,) * 6, latent_correlations(dt.dependence(X)).R, n)
 

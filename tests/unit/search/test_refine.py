@@ -8,7 +8,7 @@ import pytest
 import dtstat as dt
 from dtstat.factors.copula import latent_correlations
 from dtstat.search.evaluate import SALIENT, Evaluator, Outcome, Proposal, Rules
-from dtstat.search.proposals import search_barcode
+from dtstat.search.levels import search_tree
 from dtstat.search.refine import refine
 from dtstat.structure.barcode import barcode
 
@@ -37,7 +37,7 @@ def started(R, support, n=1000, rules=EXACT):
 def searched(data, refined, rules=RULES):
     matrix = dt.dependence(data)
     evaluator = Evaluator(latent_correlations(matrix).R, len(data))
-    outcome = search_barcode(evaluator, barcode(matrix.values, matrix.names, 3), rules)
+    outcome = search_tree(evaluator, barcode(matrix.values, matrix.names, 3), rules)
     before = outcome.best
     if refined:
         outcome = refine(evaluator, outcome, rules)

@@ -6,7 +6,7 @@ import pytest
 import dtstat as dt
 from dtstat.factors.copula import latent_correlations
 from dtstat.search.evaluate import Evaluator, Outcome, Proposal, Rules
-from dtstat.search.proposals import search_barcode
+from dtstat.search.levels import search_tree
 from dtstat.search.sequential import (
     CLEARLY_LOWER,
     _convincing,
@@ -125,8 +125,7 @@ def both(data):
     R = latent_correlations(matrix).R
     bars = barcode(matrix.values, matrix.names, 3)
     return [
-        search(Evaluator(R, len(data)), bars, RULES)
-        for search in (search_barcode, search_sequential)
+        search(Evaluator(R, len(data)), bars, RULES) for search in (search_tree, search_sequential)
     ]
 
 
@@ -147,4 +146,4 @@ def test_plain_answer_stands_where_nothing_is_left():
     simulated = dt.simulate("chain", 400, seed=2)
     plain, found = both(simulated.data)
     assert found.best.proposal.key == plain.best.proposal.key
-    assert found.best.proposal.origin == plain.best.proposal.origin == "barcode"
+    assert found.best.proposal.origin == plain.best.proposal.origin == "tree"

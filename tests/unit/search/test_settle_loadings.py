@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.search.evaluate import Evaluator, Proposal, Rules, price_of_edge
+from dtstat.search.evaluate import Evaluator, Proposal, Rules, price_of_cross_loading
 from dtstat.search.refine import expected_gains, find_missing_loadings, settle_loadings, simplify
 
 N = 1000
 RULES = Rules("ebic", min_children=3, attach=True, approximate=False)
 SIMPLE = np.kron(np.eye(3), np.ones((5, 1))).astype(bool)
-PRICE = price_of_edge("ebic", 15, N)
+PRICE = price_of_cross_loading("ebic", SIMPLE, N)
 
 
 def population(A, phi=0.3, seed=0, size=(0.5, 0.7)):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dtstat as dt
 from dtstat.sem.gaps import saturated_hessian
 from dtstat.sem.matrices import Layout, inverse
 from dtstat.sem.model import build_model
@@ -109,3 +110,16 @@ def test_squared_length_is_the_quadratic_form_of_the_saturated_information(share
     information = expected_information(sample, layout, parameters_of(layout, Sigma, mu))
     x = parameters_of(layout, D, d)
     assert squared_length(sample, Sigma, D, d) == pytest.approx(x @ information @ x)
+
+
+def test_the_baseline_of_free_predictors_is_the_best_of_its_kind():
+    data = dt.load_dataset("holzinger_swineford_9").astype(float)
+    rng = np.random.default_rng(4)
+    data = data.mask(rng.random(data.shape) < 0.2)
+    fit = dt.sem(data, "x4 ~ x1 + x2; x7 ~ x4 + x1", missing="fiml", fixed_x=False)
+    alone = "; ".join(f"{name} ~~ {name}" for name in ("x1", "x2", "x4", "x7"))
+    baseline = dt.sem(data, f"{alone}; x1 ~~ x2", missing="fiml")
+    assert fit.fit_measures["baseline.df"] == baseline.fit_measures["df"]
+    assert fit.fit_measures["baseline.chisq"] == pytest.approx(
+        baseline.fit_measures["chisq"], abs=1e-5
+    )

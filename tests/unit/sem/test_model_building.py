@@ -4,6 +4,7 @@ The counts of free parameters are those of lavaan 0.6 (cfa and sem).
 """
 
 import pytest
+from examples import DEMOCRACY, HS
 
 from dtstat.core.errors import InputError
 from dtstat.sem.model import build_model
@@ -12,19 +13,8 @@ from dtstat.structure.structure import Structure
 X = tuple(f"x{k}" for k in range(1, 10))
 Y = tuple(f"y{k}" for k in range(1, 9))
 ITEMS = (*X, *Y, "z", "w")
-HS = "visual =~ x1 + x2 + x3\ntextual =~ x4 + x5 + x6\nspeed =~ x7 + x8 + x9"
 THREE = "f =~ x1 + x2 + x3"
 TWO = "f =~ x1 + x2 + x3; g =~ x4 + x5 + x6"
-DEMOCRACY = """ind60 =~ x1 + x2 + x3
-dem60 =~ y1 + {0}y2 + {1}y3 + {2}y4
-dem65 =~ y5 + {0}y6 + {1}y7 + {2}y8
-dem60 ~ ind60
-dem65 ~ ind60 + dem60
-y1 ~~ y5
-y2 ~~ y4 + y6
-y3 ~~ y7
-y4 ~~ y8
-y6 ~~ y8"""
 
 
 def rows(text, **options):
@@ -280,9 +270,10 @@ def test_both_ends_of_a_covariance_sit_in_the_same_matrix(order):
         (THREE + "; y1 ~ q0q", "`model` names 'q0q', which is neither an item"),
         ("x1 =~ x2 + x3", "`model` uses 'x1' as a factor, but the data have an item of that name. "
          "Rename the factor."),
-        ("f =~ x1 + a*x2; a == bb", "`model` constrains 'bb', which is the label of no parameter."),
-        (THREE + "; a == 1", "`model` constrains 'a', which is the label of no parameter. Known: "
-         "(no labels)."),
+        ("f =~ x1 + a*x2; a == bb", "`model`, line 1, column 22: 'bb' is the label of no "
+         "parameter. Known: a."),
+        (THREE + "; a == 1", "`model`, line 1, column 20: 'a' is the label of no parameter. No "
+         "parameter has a label."),
         ("f =~ f + x1", "`model` measures the factor 'f' by itself."),
         ("f =~ g + x1; g =~ f + x2", "`model` measures the factor 'f' by itself."),
         ("y1 ~ y1 + z", "`model` regresses 'y1' on itself."),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dtstat.sem.estimate import fit_normal
+from dtstat.sem.likelihood import fit_normal
 from dtstat.sem.model import build_model
 from dtstat.sem.solution import modification_indices
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from dtstat.sem.estimate import fit_normal
+from dtstat.sem.designs import Rows
+from dtstat.sem.likelihood import fit_normal
 from dtstat.sem.matrices import Layout, NotPositiveDefiniteError, inverse
 from dtstat.sem.model import build_model
 from dtstat.sem.normal import (
@@ -290,8 +291,8 @@ def test_closed_trace_of_the_saturated_model_is_the_long_one(means):
     sample = complete_sample(np.cov(X.T, bias=True), X.mean(axis=0) if means else None, len(X))
     S, m = saturated_moments(sample)
     layout = saturated_layout(ITEMS, means)
-    long = score_trace(X, sample, layout, parameters_of(layout, S, m))
-    assert saturated_score_trace(X, sample, S, m) == pytest.approx(long, rel=1e-6)
+    long = score_trace(Rows(X), sample, layout, parameters_of(layout, S, m))
+    assert saturated_score_trace(Rows(X), sample, S, m) == pytest.approx(long, rel=1e-6)
 
 
 def test_the_trace_given_predictors_counts_their_moments_out():
@@ -300,10 +301,10 @@ def test_the_trace_given_predictors_counts_their_moments_out():
     S, m = saturated_moments(sample)
     given = Covariates((0, 3), S, m)
     layout = saturated_layout(ITEMS, True, given)
-    long = score_trace(X, sample, layout, parameters_of(layout, S, m))
-    assert conditional_score_trace(X, sample, ITEMS, given) == pytest.approx(long, rel=1e-6)
-    nothing = conditional_score_trace(X, sample, ITEMS, Covariates((), S, m))
-    assert nothing == pytest.approx(saturated_score_trace(X, sample, S, m), rel=1e-8)
+    long = score_trace(Rows(X), sample, layout, parameters_of(layout, S, m))
+    assert conditional_score_trace(Rows(X), sample, ITEMS, given) == pytest.approx(long, rel=1e-6)
+    nothing = conditional_score_trace(Rows(X), sample, ITEMS, Covariates((), S, m))
+    assert nothing == pytest.approx(saturated_score_trace(Rows(X), sample, S, m), rel=1e-8)
 
 
 def test_the_trace_with_gaps_rests_on_the_observed_information():
@@ -312,8 +313,8 @@ def test_the_trace_with_gaps_rests_on_the_observed_information():
     sample = sample_from_rows(X)
     S, m = saturated_moments(sample)
     layout = saturated_layout(ITEMS, True)
-    long = score_trace(X, sample, layout, parameters_of(layout, S, m))
-    found = conditional_score_trace(X, sample, ITEMS, Covariates((), S, m))
+    long = score_trace(Rows(X), sample, layout, parameters_of(layout, S, m))
+    found = conditional_score_trace(Rows(X), sample, ITEMS, Covariates((), S, m))
     assert found == pytest.approx(long, rel=1e-8)
     assert found == pytest.approx(27, rel=0.15)  # normal rows: the number of parameters
 
@@ -341,7 +342,7 @@ def test_fiml_on_complete_rows_is_ml():
     assert fiml.test.chisq == pytest.approx(ml.test.chisq, abs=1e-7)
     assert fiml.test.df == ml.test.df
     assert fiml.baseline.chisq == pytest.approx(ml.baseline.chisq, abs=1e-7)
-    assert (fiml.information, ml.information) == ("observed", "expected")
+    assert (fiml.procedure.information, ml.procedure.information) == ("observed", "expected")
 
 
 def test_mlr_has_the_estimates_of_ml():
@@ -388,7 +389,7 @@ def test_mlr_with_hardly_any_gaps_is_near_mlr_without(text):
     whole = fit_normal(model, X, "mlr", 400)
     X[7, 0] = np.nan
     gaps = fit_normal(model, X, "mlr", 400)
-    assert (gaps.n_patterns, gaps.n_obs) == (2, 400)
+    assert (gaps.blocks[0].n_patterns, gaps.n_obs) == (2, 400)
     assert gaps.test.scaling == pytest.approx(whole.test.scaling, rel=0.02)
     assert gaps.baseline.scaling == pytest.approx(whole.baseline.scaling, rel=0.02)
     np.testing.assert_allclose(gaps.standard_errors, whole.standard_errors, rtol=0.05)
@@ -422,7 +423,7 @@ def test_rows_that_do_not_answer_a_predictor_are_left_out():
     with pytest.warns(match="12 rows were left out: they do not answer all observed predictors"):
         fit = fit_normal(model, X, "fiml", 200)
     kept = fit_normal(model, X[~np.isnan(X[:, 3])], "fiml", 200)
-    assert (fit.n_obs, fit.n_given, fit.n_patterns) == (188, 200, 2)
+    assert (fit.n_obs, fit.n_given, fit.blocks[0].n_patterns) == (188, 200, 2)
     assert len(fit.notes) == 1
     assert fit.logl == kept.logl
     np.testing.assert_array_equal(fit.theta, kept.theta)

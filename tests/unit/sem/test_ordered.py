@@ -1,17 +1,19 @@
 """Diagonally weighted least squares for ordered items, on data whose truth is known."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import ndtri
 
+import dtstat as dt
 from dtstat.data.items import as_items
-from dtstat.sem.estimate import fit_normal
 from dtstat.sem.fit_measures import fit_measures
+from dtstat.sem.likelihood import fit_normal
 from dtstat.sem.matrices import Layout
 from dtstat.sem.model import build_model
-from dtstat.sem.ordered import fit_ordered
+from dtstat.sem.ordered import fit_ordered, ordered_rows
 from dtstat.sem.ordinal_moments import ordinal_moments
-from dtstat.sem.solution import standardized
+from dtstat.sem.solution import standardize
 
 ITEMS = tuple(f"x{k}" for k in range(1, 7))
 TWO = "f =~ x1 + x2 + x3; g =~ x4 + x5 + x6"
@@ -35,7 +37,9 @@ def truth(one=False):
 
 
 def latent(n, seed, one=False):
-    return np.random.default_rng(seed).multivariate_normal(np.zeros(6), truth(one), n)
+    return np.random.default_rng(seed).multivariate_normal(
+        np.zeros(6), truth(one), n, method="cholesky"
+    )
 
 
 def answers(n=4000, seed=0, one=False):
@@ -43,7 +47,11 @@ def answers(n=4000, seed=0, one=False):
 
 
 def fit(text, X, kinds="ordinal", **options):
-    return fit_ordered(build_model(text, ITEMS, **options), as_items(X, kinds), len(X))
+    items = as_items(X, kinds)
+    ordered = [n for n, k in zip(items.names, items.kinds, strict=True) if k != "continuous"]
+    rows = ordered_rows(items, ordered)
+    model = build_model(text, ITEMS, mean_structure=True, ordered=rows.ordered, **options)
+    return fit_ordered(model, rows)
 
 
 def by_name(found, values):
@@ -115,7 +123,7 @@ def test_thresholds_are_normal_quantiles_of_the_cumulative_shares(found):
 def test_degrees_of_freedom_count_correlations_only(found):
     assert (found.test.df, found.baseline.df) == (15 - 7, 15)
     assert found.model.n_free == 7 + 18
-    assert (found.logl, found.saturated_logl, found.robust) == (None, None, True)
+    assert (found.logl, found.saturated_logl, found.procedure.robust) == (None, None, True)
 
 
 BELOW = np.tril_indices(6, -1)
@@ -178,7 +186,7 @@ def test_the_marker_and_the_unit_variance_model_are_the_same(found):
     marker = fit(TWO, answers())
     assert marker.test.chisq == pytest.approx(found.test.chisq, rel=1e-6)
     assert marker.test.scaled == pytest.approx(found.test.scaled, rel=1e-6)
-    one, two = by_name(marker, standardized(marker)[1]), by_name(found, standardized(found)[1])
+    one, two = by_name(marker, standardize(marker)[1]), by_name(found, standardize(found)[1])
     for name in one:
         assert one[name] == pytest.approx(two[name], abs=1e-5), name
 
@@ -254,3 +262,43 @@ def test_standard_errors_are_the_spread_over_samples(replications):
     assert 0.85 < (loadings.std(axis=0, ddof=1) / errors.mean(axis=0)).mean() < 1.15
     off = np.abs(loadings.mean(axis=0) - LOADINGS)
     assert (off < SURE * errors.mean(axis=0) / np.sqrt(REPLICATIONS) + 0.01).all()
+
+
+def _ratings():
+    X = np.digitize(latent(400, 3), CUTS)
+    return pd.DataFrame(X, columns=list(ITEMS)).assign(half=np.arange(400) < 200)
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_ordered_categoricals_are_ordered_items(words):
+    plain = _ratings()
+    names = ["never", "seldom", "often", "always"] if words else [0, 1, 2, 3]
+    said = plain.copy()
+    for item in ITEMS:
+        answers = [names[k] for k in plain[item]]
+        said[item] = pd.Categorical(answers, categories=names, ordered=True)
+    wanted = dt.cfa(plain, TWO, ordered=True)
+    found = dt.cfa(said, TWO)
+    assert found.call.ordered == ITEMS
+    np.testing.assert_allclose(found.estimate.theta, wanted.estimate.theta)
+    assert dt.cfa(said, TWO, ordered=False).call.ordered == ()
+    assert dt.cfa(said, TWO, estimator="mlr").call.ordered == ()
+    assert dt.cfa(said, TWO, missing="fiml").call.ordered == ()
+    ladder = dt.invariance(said, TWO, "half")
+    assert ladder.steps == dt.invariance(plain, TWO, "half", ordered=True).steps
+    only_one = plain.assign(x1=said["x1"])
+    assert dt.cfa(only_one, TWO).call.ordered == ("x1",)
+
+
+def test_scores_do_not_depend_on_the_parameterization():
+    """Both are one model in other units of the factors; lavaan's theta scores are no multiples."""
+    data = _ratings()
+    scores = {}
+    for scale in ("delta", "theta"):
+        fit = dt.cfa(data, TWO, ordered=list(ITEMS), parameterization=scale)
+        table = fit.parameters
+        own = (table["op"] == "~~") & (table["lhs"] == table["rhs"]) & table["lhs"].isin(["f", "g"])
+        scores[scale] = fit.factor_scores(data).to_numpy() / np.sqrt(
+            table.loc[own, "est"].to_numpy()
+        )
+    np.testing.assert_allclose(scores["delta"], scores["theta"], atol=1e-4)

@@ -10,9 +10,10 @@ import pytest
 
 import dtstat as dt
 from dtstat.data.items import as_items
-from dtstat.sem.estimate import SEMEstimate, fit_normal
+from dtstat.sem.estimate import SEMEstimate
+from dtstat.sem.likelihood import fit_normal
 from dtstat.sem.model import build_model
-from dtstat.sem.ordered import fit_ordered
+from dtstat.sem.ordered import fit_ordered, ordered_rows
 from dtstat.sem.scores import cronbach_alpha, reliability
 
 # Two searches for the same maximum end within about 1e-6 of each other.
@@ -42,7 +43,11 @@ def with_values(estimate: SEMEstimate, **values: float) -> SEMEstimate:
             theta[row.free - 1] = values.pop(key)
     assert not values
     implied = estimate.layout.implied(theta)
-    return replace(estimate, theta=theta, Sigma=implied.Sigma, S=implied.Sigma)
+    return replace(
+        estimate,
+        theta=theta,
+        blocks=(replace(estimate.blocks[0], Sigma=implied.Sigma, S=implied.Sigma),),
+    )
 
 
 def single(data: pd.DataFrame, extra: str = "", **values: float) -> SEMEstimate:
@@ -86,7 +91,7 @@ def test_residual_covariance_counts_as_error(data) -> None:
 
 def test_alpha_is_from_the_sample_and_the_rest_from_the_model(data) -> None:
     estimate = fitted(CFA, data)
-    other = replace(estimate, S=np.eye(9))
+    other = replace(estimate, blocks=(replace(estimate.blocks[0], S=np.eye(9)),))
     np.testing.assert_allclose(reliability(other)["alpha"], 0, atol=1e-12)
     rest = ["omega", "ave", "n_items"]
     pd.testing.assert_frame_equal(reliability(other)[rest], reliability(estimate)[rest])
@@ -162,8 +167,9 @@ def test_what_does_not_exist_is_missing(data) -> None:
 def test_of_ordered_items_it_is_that_of_the_responses_behind_them() -> None:
     names = ["engage_1", "engage_2", "engage_3", "engage_4"]
     items = as_items(dt.load_dataset("likert_survey")[names].dropna(), kinds="ordinal")
-    model = build_model("f =~ engage_1 + engage_2 + engage_3 + engage_4", names, std_lv=True)
-    estimate = fit_ordered(model, items, items.n_rows)
+    rows = ordered_rows(items, names)
+    text = "f =~ engage_1 + engage_2 + engage_3 + engage_4"
+    estimate = fit_ordered(build_model(text, names, std_lv=True, ordered=rows.ordered), rows)
     loadings = estimate.estimates[:4]
     table = reliability(estimate)
     true = loadings.sum() ** 2
@@ -176,3 +182,70 @@ def test_cronbach_alpha_of_parallel_items_is_spearman_brown() -> None:
     S = np.full((4, 4), 0.3) + 0.7 * np.eye(4)
     assert cronbach_alpha(S) == pytest.approx(4 * 0.3 / (1 + 3 * 0.3))
     assert np.isnan(cronbach_alpha(np.eye(1)))
+
+
+def test_hierarchical_omega_of_a_bifactor_model_is_its_closed_form() -> None:
+    items = [f"x{k}" for k in range(1, 10)]
+    g = np.array([0.7, 0.6, 0.7, 0.5, 0.6, 0.7, 0.6, 0.5, 0.6])
+    s = np.array([0.4, 0.3, 0.4, 0.5, 0.4, 0.3, 0.5, 0.4, 0.4])
+    own = np.arange(9)[:, None] // 3 == np.arange(3)
+    L = np.column_stack([g, s[:, None] * own])
+    Sigma = L @ L.T + np.diag(1 - (L**2).sum(axis=1))
+    X = np.random.default_rng(1).normal(size=(400, 9))
+    X -= X.mean(axis=0)
+    X = X @ np.linalg.inv(np.linalg.cholesky(X.T @ X / 400)).T @ np.linalg.cholesky(Sigma).T
+    text = "g =~ " + " + ".join(items) + "; a =~ x1 + x2 + x3; b =~ x4 + x5 + x6; c =~ x7 + x8 + x9"
+    fit = dt.cfa(pd.DataFrame(X, columns=items), text, std_lv=True, orthogonal=True)
+    table = fit.reliability()
+    total = Sigma.sum()
+    assert table.loc["g", "omega_h"] == pytest.approx(g.sum() ** 2 / total, rel=1e-3)
+    explained = 1 - (1 - (L**2).sum(axis=1)).sum() / total
+    assert table.loc["g", "omega_total"] == pytest.approx(explained, rel=1e-3)
+    part = Sigma[:3, :3].sum()
+    assert table.loc["a", "omega_h"] == pytest.approx(s[:3].sum() ** 2 / part, rel=1e-3)
+
+
+def test_hierarchical_omega_of_a_second_order_factor_counts_all_items(data) -> None:
+    fit = dt.cfa(data, CFA + "\ng =~ visual + textual + speed")
+    table, values = fit.reliability(), fit.parameters
+    est = values.set_index(["lhs", "op", "rhs"])["est"]
+    sums = {f: est.loc[[(f, "=~", i) for i in items]].sum() for f, items in KEYS.items()}
+    upper = sum(est["g", "=~", f] * total for f, total in sums.items())
+    wanted = upper**2 * est["g", "~~", "g"] / fit.implied_covariance.to_numpy().sum()
+    assert table.loc["g", "omega_h"] == pytest.approx(wanted)
+    assert table.loc["g", "n_items"] == 9
+    assert table.loc["g", "alpha"] == pytest.approx(cronbach_alpha(data.cov().to_numpy()))
+    assert table.loc["g", "omega_h"] < table.loc["g", "omega_total"]
+
+
+KEYS = {"visual": ["x1", "x2", "x3"], "textual": ["x4", "x5", "x6"], "speed": ["x7", "x8", "x9"]}
+
+
+def test_without_shared_items_all_omegas_are_the_same(data) -> None:
+    table = dt.cfa(data, CFA).reliability()
+    for column in ("omega_h", "omega_total"):
+        np.testing.assert_allclose(table[column], table["omega"], rtol=1e-10)
+
+
+def test_htmt_is_a_ratio_of_mean_correlations(data) -> None:
+    found = dt.cfa(data, CFA).htmt()
+    R = data.corr().abs()
+    within = {
+        f: np.mean([R.loc[a, b] for a in items for b in items if a < b])
+        for f, items in KEYS.items()
+    }
+    for a, mine in KEYS.items():
+        for b, its in KEYS.items():
+            ratio = R.loc[mine, its].to_numpy().mean() / np.sqrt(within[a] * within[b])
+            assert found.loc[a, b] == pytest.approx(1.0 if a == b else ratio)
+    assert dt.cfa(data, CFA.replace("x3", "x3 + x4", 1)).htmt().isna().to_numpy().any()
+
+
+def test_groups_have_their_own_reliability(data) -> None:
+    data = data.assign(school=["p"] * 156 + ["g"] * 145)
+    both = dt.cfa(data, CFA, group="school")
+    alone = dt.cfa(data[data["school"] == "g"], CFA)
+    np.testing.assert_allclose(
+        both.reliability().loc["g"], alone.reliability(), rtol=1e-4, equal_nan=True
+    )
+    np.testing.assert_allclose(both.htmt().loc["g"], alone.htmt())

@@ -6,8 +6,9 @@ import pytest
 from dtstat.sem.matrices import Layout, NotPositiveDefiniteError
 from dtstat.sem.model import build_model
 from dtstat.sem.normal import expected_information, objective
-from dtstat.sem.optimize import minimize, starting_values
+from dtstat.sem.optimize import minimize
 from dtstat.sem.rows import complete_sample
+from dtstat.sem.search import starting_values
 
 # The search ends where the objective is expected to fall by less than 1e-13.
 MINIMUM = 1e-6
@@ -179,7 +180,7 @@ def search(layout, S, starts):
 @pytest.mark.parametrize("which", [0, 1])
 def test_both_starting_values_lead_to_the_exact_solution(which):
     layout, theta, S = exact()
-    start = starting_values(layout.model, S, np.zeros(6))[which]
+    start = starting_values(layout.model, [(S, np.zeros(6))])[which]
     found = search(layout, S, [start])
     assert found.converged
     np.testing.assert_allclose(found.theta, theta, atol=1e-5)
@@ -190,7 +191,7 @@ def test_far_starts_reach_a_solution_as_good(seed):
     layout, _, S = exact()
     away = np.random.default_rng(seed).uniform(0, 5, layout.model.n_free)
     away[-1] = 0.0  # the covariance of the factors, which must stay below their variances
-    start = starting_values(layout.model, S, np.zeros(6))[0] + away
+    start = starting_values(layout.model, [(S, np.zeros(6))])[0] + away
     best = 0.5 * (np.linalg.slogdet(S)[1] + 6)
     found = search(layout, S, [start])
     assert found.converged
@@ -200,7 +201,7 @@ def test_far_starts_reach_a_solution_as_good(seed):
 def test_starting_values_obey_the_user_and_the_signs_of_the_data():
     layout, _, S = exact("f =~ x1 + x2 + start(7)*x3; g =~ x4 + x5 + x6; f ~~ start(0.2)*g")
     rows = [row for row in layout.model.parameters if row.free]
-    for start in starting_values(layout.model, S, np.zeros(6)):
+    for start in starting_values(layout.model, [(S, np.zeros(6))]):
         value = {row.name: start[row.free - 1] for row in rows}
         assert value["f =~ x3"] == 7.0
         assert value["f ~~ g"] == 0.2
@@ -210,13 +211,13 @@ def test_starting_values_obey_the_user_and_the_signs_of_the_data():
 
 def test_of_equal_parameters_the_first_one_starts():
     model = build_model("f =~ x1 + a*x2 + a*x3 + start(0.3)*x2 + start(0.9)*x3", ITEMS)
-    start = starting_values(model, np.eye(3) + 0.3, np.zeros(3))[0]
+    start = starting_values(model, [(np.eye(3) + 0.3, np.zeros(3))])[0]
     assert start[0] == 0.3
 
 
 def test_starting_means_are_the_sample_means():
     model = build_model(TWO, ITEMS, mean_structure=True)
-    start = starting_values(model, np.eye(6) + 0.3, np.arange(6.0))[0]
+    start = starting_values(model, [(np.eye(6) + 0.3, np.arange(6.0))])[0]
     np.testing.assert_array_equal(start[-6:], np.arange(6.0))
 
 
@@ -231,5 +232,5 @@ def test_starting_values_of_all_kinds_of_models_have_a_proper_covariance():
     S = exact()[2]
     for text in texts:
         layout = Layout(build_model(text, ITEMS))
-        for start in starting_values(layout.model, S, np.zeros(6)):
+        for start in starting_values(layout.model, [(S, np.zeros(6))]):
             assert np.linalg.eigvalsh(layout.implied(start).Sigma)[0] > 0, text

@@ -5,12 +5,14 @@ import warnings
 import numpy as np
 import pytest
 
-from dtstat.core.errors import DTError, DTWarning, EstimationError, EstimationWarning, InputError
+import dtstat as dt
+from dtstat.core.errors import DTError, DTWarning, EstimationError, EstimationWarning
 from dtstat.data.items import as_items
-from dtstat.sem.estimate import fit_normal
 from dtstat.sem.fit_measures import fit_measures
+from dtstat.sem.likelihood import fit_normal
 from dtstat.sem.model import build_model
-from dtstat.sem.ordered import fit_ordered
+from dtstat.sem.ordered import fit_ordered, ordered_rows
+from dtstat.sem.search import search
 
 ITEMS = tuple(f"x{k}" for k in range(1, 9))
 SEARCHES = "start 1, Fisher scoring; start 1, L-BFGS, then scoring; start 2, Fisher scoring"
@@ -43,8 +45,11 @@ def answers(n=300, seed=0, categories=(-0.6, 0.6)):
 
 
 def ordered(text, X, kinds="ordinal"):
-    """Fit by dwls; ``kinds`` of the items x1, x2, ..."""
-    return fit_ordered(build_model(text, ITEMS), as_items(X, kinds), len(X))
+    """Fit by wlsmv; ``kinds`` of the items x1, x2, ..."""
+    items = as_items(X, kinds)
+    names = [n for n, k in zip(items.names, items.kinds, strict=True) if k != "continuous"]
+    rows = ordered_rows(items, names)
+    return fit_ordered(build_model(text, ITEMS, ordered=rows.ordered), rows)
 
 
 def test_errors_and_warnings_belong_to_the_family():
@@ -188,58 +193,77 @@ def test_a_saturated_model_has_fit_measures():
     assert np.isnan(measures["pvalue"])
 
 
-@pytest.mark.parametrize(
-    ("text", "name"), [("f =~ x1 + x2 + x3; x4 ~ f", "x4"), ("f =~ x1 + x2 + x3; f ~ x5", "x5")]
-)
-def test_an_ordered_item_that_is_regressed_is_refused(text, name):
-    with pytest.raises(InputError) as caught:
-        ordered(text, answers())
-    assert f"'{name}'" in str(caught.value)
-    assert "which dwls does not support" in str(caught.value)
-    assert caught.value.argument == "model"
-
-
-def test_dwls_refuses_given_predictors_and_says_how_to_go_on():
-    X = answers()
-    X[:, 5] += np.random.default_rng(1).normal(size=len(X))
-    kinds = {item: "ordinal" for item in ITEMS[:5]} | {"x6": "continuous"}
-    text = "f =~ x1 + x2 + x3 + x4; f ~ x6"
-    with pytest.raises(InputError) as caught:
-        ordered(text, X, kinds)
-    assert str(caught.value) == (
-        "`model` regresses on the observed variable 'x6', which dwls does not support. Make it "
-        "random by adding 'x6 ~~ x6' to the model, or use ml."
-    )
-    found = ordered(text + "; x6 ~~ x6", X, kinds)
-    values = dict(zip((row.name for row in found.model.parameters), found.estimates, strict=True))
-    assert values["x6 ~~ x6"] == pytest.approx(X[:, 5].var(), rel=1e-6)
-    assert values["f ~ x6"] > 0.2
-
-
-def test_dwls_counts_correlations():
+def test_moments_of_ordered_items_are_counted_with_their_thresholds():
     with pytest.raises(EstimationError) as caught:
         ordered("f =~ x1 + x2", answers())
     assert str(caught.value) == (
-        "The model is not identified: it has 2 free parameters for 1 correlations. Fix or equate "
-        "parameters, or use more items."
+        "The model is not identified: it has 6 free parameters for 5 moments. Fix or equate "
+        "parameters, or measure the factors with more items."
     )
 
 
 @pytest.mark.parametrize(
     "text", ["f =~ NA*x1 + x2 + x3 + x4 + x5", "f =~ x1 + x2; g =~ x3 + x4; f ~~ 0*g"]
 )
-def test_dwls_names_what_is_not_identified(text):
+def test_wlsmv_names_what_is_not_identified(text):
     # Of the second model either factor may be named: both are at fault, and rounding decides.
     told = r"say nothing about a combination of .*'(f ~~ f|g ~~ g)'"
     with pytest.raises(EstimationError, match=told):
         ordered(text, answers())
 
 
-def test_dwls_names_the_item_of_a_heywood_case():
+def test_wlsmv_names_the_item_of_a_heywood_case():
     rng = np.random.default_rng(2)
     S = np.eye(3)
     S[0, 1] = S[1, 0] = S[0, 2] = S[2, 0] = 0.7
     S[1, 2] = S[2, 1] = 0.35
-    X = np.digitize(rng.multivariate_normal(np.zeros(3), S, 2000), [-0.5, 0.5]).astype(float)
+    X = np.digitize(
+        rng.multivariate_normal(np.zeros(3), S, 2000, method="cholesky"), [-0.5, 0.5]
+    ).astype(float)
     with pytest.warns(EstimationWarning, match="Heywood case: the residual variance of 'x1'"):
         ordered("f =~ x1 + x2 + x3", X)
+
+
+def test_starting_values_that_lead_to_a_higher_minimum_are_dropped():
+    # the first parameter, the loading of x2, has minima near -1 and 1, the lower one near -1
+    def objective(theta):
+        t, others = theta[0], theta[1:]
+        slope = np.append(4 * t * (t**2 - 1) + 0.2, others)
+        return (t**2 - 1) ** 2 + 0.2 * t + others @ others / 2, slope
+
+    def information(theta):
+        return np.diag(np.append(12 * theta[0] ** 2 + 1, np.ones(len(theta) - 1)))
+
+    S = np.eye(3)
+    S[0, 1] = S[1, 0] = -0.5
+    moments = [(S, np.zeros(3))]
+    started = build_model("f =~ x1 + start(5)*x2 + x3", ITEMS)
+    with pytest.warns(EstimationWarning, match="only a higher minimum from the values given"):
+        found, notes = search(objective, information, started, moments)
+    assert found.theta[0] == pytest.approx(-1.0241, abs=1e-4)
+    assert "'f =~ x2'" in notes[0]
+    kept, notes = search(
+        objective, information, build_model("f =~ x1 + start(-5)*x2 + x3", ITEMS), moments
+    )
+    assert kept.theta[0] == pytest.approx(found.theta[0], abs=1e-6)
+    assert notes == ()
+
+
+@pytest.mark.parametrize("wrong", [1e6, 4000.0])
+def test_an_answer_that_makes_up_the_variance_is_named(wrong):
+    data = dt.load_dataset("holzinger_swineford_9").astype(float)
+    data.iloc[17, 1] = wrong
+    squares = (data["x2"] - data["x2"].mean()) ** 2
+    told = f"one answer, {wrong:g}, makes up {squares.max() / squares.sum():.1%} of the variance"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a Heywood case follows
+        fit = dt.cfa(data, "visual =~ x1 + x2 + x3; textual =~ x4 + x5 + x6")
+    assert any(f"{told} of item 'x2'" in note for note in fit.warnings)
+
+
+def test_rare_answers_are_not_warned_of():
+    data = dt.load_dataset("holzinger_swineford_9").astype(float)
+    data.iloc[17, 1] = 60.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dt.DataWarning)
+        dt.cfa(data, "visual =~ x1 + x2 + x3; textual =~ x4 + x5 + x6")

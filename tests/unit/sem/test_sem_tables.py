@@ -5,14 +5,14 @@ fit.measures = TRUE, standardized = TRUE) after its first line; a dot in the mid
 height stands for a blank at its end.
 """
 
-import html.parser
 import math
 
 import pandas as pd
 import pytest
+from examples import Cells
 
 import dtstat as dt
-from dtstat.core.loading_table import factor_table
+from dtstat.core.loading_tables import factor_table
 from dtstat.sem import summary as sem_tables
 
 MODEL = """
@@ -112,6 +112,7 @@ Variances:
 """
 
 NINE = dt.load_dataset("holzinger_swineford_9")
+NINE.attrs.clear()  # tables as lavaan prints them, without the texts of the items
 OPTIMISER = "  Optimization method" + "NLMINB".rjust(33)
 FIT = dt.cfa(NINE, MODEL)
 
@@ -219,7 +220,11 @@ User Model versus Baseline Model:
 Loglikelihood and Information Criteria:
 
   Loglikelihood user model (H0)              -3737.745   -3737.745
+  Scaling correction factor                                  1.133
+      for the MLR correction
   Loglikelihood unrestricted model (H1)      -3695.092   -3695.092
+  Scaling correction factor                                  1.051
+      for the MLR correction
 
   Akaike (AIC)                                7517.490    7517.490
   Bayesian (BIC)                              7595.339    7595.339
@@ -333,22 +338,6 @@ def test_saturated_model_has_no_p_value():
 )
 def test_numbers(value, text):
     assert sem_tables.number(value) == text
-
-
-class Cells(html.parser.HTMLParser):
-    """Collect the tags and texts of a fragment."""
-
-    def __init__(self, fragment):
-        super().__init__()
-        self.tags, self.texts = [], []
-        self.feed(fragment)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-
-    def handle_data(self, data):
-        if data.strip():
-            self.texts.append(data.strip())
 
 
 def test_html_has_the_same_cells_as_the_text():
@@ -474,3 +463,52 @@ def test_factor_table_in_html_and_latex():
     table = FIT.factor_table()
     assert '<td style="text-align: right">0.77</td>' in table.to_html()
     assert r"x1 & 1 & 0.77 &  &  & 0.60 & 0.40 & 1.0 \\" in table.to_latex()
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"estimator": "mlm"}, "Satorra-Bentler correction"),
+        ({"estimator": "mlmvs"}, "mean and variance adjusted correction"),
+        ({"estimator": "mlf"}, "First.order"),
+        ({"estimator": "uls"}, "ULS"),
+        ({"estimator": "gls"}, "GLS"),
+        ({"se": "none"}, "None"),
+        ({"estimator": "mlr", "information": "expected"}, "Information bread"),
+    ],
+)
+def test_every_procedure_has_a_summary(options, line):
+    data = dt.load_dataset("holzinger_swineford_9")
+    assert line in dt.cfa(data, "f =~ x1 + x2 + x3 + x4", **options).summary().to_text()
+
+
+@pytest.mark.parametrize("estimator", ["ml", "mlr", "mlmv", "fiml"])
+def test_the_statistic_of_each_group_is_that_of_the_group_alone(estimator):
+    data = dt.load_dataset("holzinger_swineford_9", people=True)
+    if estimator == "fiml":
+        data.loc[::7, "x2"] = float("nan")
+    fit = dt.cfa(data, MODEL, estimator=estimator, group="school")
+    scaled = []
+    for school in fit.groups:
+        alone = dt.cfa(data[data["school"] == school], MODEL, estimator=estimator)
+        values = [
+            float(cell)
+            for table in fit.summary().tables
+            if table.title == "Model Test User Model"
+            for row in table.rows
+            if row[0].strip() == school
+            for cell in row[1:]
+        ]
+        assert values[0] == pytest.approx(alone.fit_measures["chisq"], abs=2e-3)
+        scaled += values[1:]
+    if scaled:
+        assert sum(scaled) == pytest.approx(fit.fit_measures["chisq.scaled"], abs=2e-3)
+
+
+def test_factors_of_the_mlr_correction_give_the_scaling_of_the_test():
+    data = dt.load_dataset("holzinger_swineford_9")
+    m = dt.cfa(data, MODEL, estimator="mlr").fit_measures
+    q, df = m["npar"], m["df"]
+    whole, own = m["scaling.factor.h1"] * (q + df), m["scaling.factor.h0"] * q
+    assert (whole - own) / df == pytest.approx(m["chisq.scaling.factor"])
+    assert "scaling.factor.h0" not in dt.cfa(data, MODEL).fit_measures

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dtstat.data.items import as_items
-from dtstat.sem.estimate import fit_normal
+from dtstat.sem.likelihood import fit_normal
 from dtstat.sem.model import build_model
-from dtstat.sem.ordered import fit_ordered
-from dtstat.sem.solution import standardized, standardized_table
+from dtstat.sem.ordered import fit_ordered, ordered_rows
+from dtstat.sem.solution import standardize, standardized_table
 
 ITEMS = (*(f"x{k}" for k in range(1, 10)), "y", "z")
 CFA = "f =~ x1 + x2 + x3; g =~ x4 + x5 + x6; x1 ~~ x4"
@@ -80,7 +80,7 @@ def by_name(found, values):
 @pytest.mark.parametrize("means", [False, True])
 def test_values_are_those_of_the_plain_twin(text, means):
     found = fit(text, mean_structure=means)
-    lv, all_ = standardized(found)
+    lv, all_ = standardize(found)
     np.testing.assert_allclose(lv, twin(found.model, found.theta, False), atol=ROUNDING)
     np.testing.assert_allclose(all_, twin(found.model, found.theta), atol=ROUNDING)
     np.testing.assert_allclose(standardized_table(found)[0], all_, atol=ROUNDING)
@@ -88,7 +88,7 @@ def test_values_are_those_of_the_plain_twin(text, means):
 
 def test_what_standardised_numbers_mean():
     found = fit(CFA)
-    all_ = by_name(found, standardized(found)[1])
+    all_ = by_name(found, standardize(found)[1])
     assert all_["f ~~ f"] == pytest.approx(1.0)
     assert all_["g ~~ g"] == pytest.approx(1.0)
     for f, items in (("f", ("x1", "x2", "x3")), ("g", ("x4", "x5", "x6"))):
@@ -101,7 +101,7 @@ def test_what_standardised_numbers_mean():
 
 def test_std_lv_is_the_solution_with_factor_variances_of_one():
     marker, unit = fit(CFA), fit(CFA, std_lv=True)
-    lv = by_name(marker, standardized(marker)[0])
+    lv = by_name(marker, standardize(marker)[0])
     direct = by_name(unit, unit.estimates)
     for name, value in direct.items():
         if "=~" in name or name == "f ~~ g":
@@ -188,9 +188,9 @@ def test_negative_variances_leave_gaps_and_no_errors():
 def test_ordered_items_are_standardised_already():
     X = np.digitize(rows(500)[:, :6], [-1.0, 0.0, 1.0]).astype(float)
     text = "f =~ x1 + x2 + x3; g =~ x4 + x5 + x6"
-    model = build_model(text, ITEMS)
-    found = fit_ordered(model, as_items(X, "ordinal"), len(X))
-    lv, all_ = (by_name(found, values) for values in standardized(found))
+    rows_ = ordered_rows(as_items(X, "ordinal"), ITEMS[:6])
+    found = fit_ordered(build_model(text, ITEMS, ordered=rows_.ordered), rows_)
+    lv, all_ = (by_name(found, values) for values in standardize(found))
     for name in ("f =~ x1", "g =~ x6", "f ~~ g"):
         assert all_[name] == pytest.approx(lv[name])
     assert all_["f =~ x2"] ** 2 + all_["x2 ~~ x2"] == pytest.approx(1.0)

@@ -3,7 +3,7 @@
 import pytest
 
 from dtstat.core.errors import InputError
-from dtstat.structure.syntax import ModelSyntaxError, Term, parse
+from dtstat.structure.syntax import ModelSyntaxError, Relation, Term, parse
 
 
 def brief(model):
@@ -141,17 +141,57 @@ def test_intercepts_stand_beside_regressions():
 
 
 @pytest.mark.parametrize(
-    ("model", "term"),
+    ("model", "relation"),
     [
-        ("a == b", Term("a", "==", "b")),
-        ("a==b", Term("a", "==", "b")),
-        ("a == 2", Term("a", "==", "", fixed=2.0)),
-        ("a == -0.5", Term("a", "==", "", fixed=-0.5)),
-        ("a ==\n1e3", Term("a", "==", "", fixed=1000.0)),
+        ("a == b", Relation("a", "==", "b")),
+        ("a==b", Relation("a", "==", "b")),
+        ("a == -0.5", Relation("a", "==", "-0.5")),
+        ("a ==\n1e3", Relation("a", "==", "1e3")),
+        ("(a + b)^2 == 1 # one", Relation("(a + b)^2", "==", "1")),
+        ("exp(a) > 2*b", Relation("exp(a)", ">", "2*b")),
+        ("a < b", Relation("a", "<", "b")),
+        ("ind := a*b/2 -\n c", Relation("ind", ":=", "a*b/2 -\n c")),
     ],
 )
-def test_equalities(model, term):
-    assert parse(model) == (term,)
+def test_relations(model, relation):
+    assert parse(model) == (relation,)
+
+
+def test_relations_know_where_their_sides_are():
+    (relation,) = parse("\n  a + b  ==\n c")
+    assert (relation.left_at, relation.right_at) == ((2, 3), (3, 2))
+
+
+def test_thresholds_and_scales():
+    assert parse("x1 | t1 + a*t2") == (
+        Term("x1", "|", "t1"),
+        Term("x1", "|", "t2", label="a"),
+    )
+    assert only("x1 ~*~ 1*x1") == Term("x1", "~*~", "x1", fixed=1.0)
+
+
+def test_bounds():
+    assert only("f =~ lower(-1)*upper(2)*x") == Term("f", "=~", "x", lower=-1.0, upper=2.0)
+
+
+def test_each_group_has_its_modifiers():
+    term = only("f =~ c(a, NA)*start(c(1, -2))*x")
+    first, second = (term.in_group(g, 2) for g in range(2))
+    assert first == Term("f", "=~", "x", label="a", start=1.0)
+    assert second == Term("f", "=~", "x", free=True, start=-2.0)
+    assert only("f =~ c(1, 2)*x").in_group(1, 2) == Term("f", "=~", "x", fixed=2.0)
+    with pytest.raises(ModelSyntaxError, match=r"column 14: c\(\) has 2 values, but there is one"):
+        only("f =~ c(a, b)*x").in_group(0, 1)
+
+
+def test_exploratory_blocks():
+    terms = parse('efa("b")*f + efa("b")*g =~ x1 + x2')
+    assert [(t.lhs, t.rhs, t.efa) for t in terms] == [
+        ("f", "x1", "b"),
+        ("f", "x2", "b"),
+        ("g", "x1", "b"),
+        ("g", "x2", "b"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -179,17 +219,28 @@ def test_a_model_must_be_text(model):
     ("model", "line", "column", "message"),
     [
         ("f =~ x1 + x2 ?", 1, 14, "unexpected character '?'."),
-        ("f =~ x1\n  g <~ x2", 2, 5, "unexpected character '<'."),
+        (
+            "f =~ x1\n  g <~ x2",
+            2,
+            5,
+            "composites (<~) are not supported. Compute the composite before fitting and name its "
+            "column, or measure a factor with =~.",
+        ),
         ("größe =~ x1 §", 1, 13, "unexpected character '§'."),
         ("f =~ x1 +", 1, 10, "expected the name of a variable after '+'."),
         ("f =~", 1, 5, "expected the name of a variable after '=~'."),
         ("# c\n\nf =~ x1 + ", 3, 10, "expected the name of a variable after '+'."),
-        ("f", 1, 2, "expected one of =~ ~ ~~ == after 'f'."),
-        ("f x1", 1, 3, "expected one of =~ ~ ~~ ==, got 'x1'."),
+        ("f", 1, 2, "expected one of =~ ~ ~~ == := after 'f'."),
+        ("f x1", 1, 3, "expected one of =~ ~ ~~ == :=, got 'x1'."),
         ("f + =~ x1", 1, 5, "expected the name of a variable, got '=~'."),
         ("=~ x1", 1, 1, "expected the name of a variable, got '=~'."),
         ("1 ~ x1", 1, 1, "expected the name of a variable, got '1'."),
-        ("f =~ x1 x2", 1, 9, "'x2' is unexpected here."),
+        (
+            "f =~ x1 x2",
+            1,
+            9,
+            "'x2' is unexpected here. Join items with +, as in 'f =~ x1 + x2 + x3'.",
+        ),
         ("f =~ x1 - x2", 1, 9, "'-' is unexpected here."),
         ("f =~ x1 + + x2", 1, 11, "expected the name of a variable, got '+'."),
         ("f =~ 3", 1, 6, "expected the name of a variable, got '3'."),
@@ -202,37 +253,22 @@ def test_a_model_must_be_text(model):
         ("f =~ start(a)*x1", 1, 12, "start() takes a number."),
         ("f =~ start(1*x1", 1, 13, "expected ')', got '*'."),
         ('f =~ "a*x1', 1, 6, "unexpected character '\"'."),
-        ("f =~ c(a, b)*x1", 1, 6, "'c()' is not supported as a modifier (one group only)."),
+        ("f =~ c(a, *x1", 1, 11, "expected a number, NA, a label or start(), got '*'."),
+        ("f =~ c(a, b*x1", 1, 12, "expected ')', got '*'."),
+        ("f =~ c(a, b)*c(1, 2, 3)*x1", 1, 14, "c() has 3 values here and 2 before."),
+        ("f =~ lower(a)*x1", 1, 12, "lower() takes a number."),
         ("f =~ log(2)*x1", 1, 6, "'log()' is not supported as a modifier."),
-        ("y ~ a*x\nind := a*a", 2, 5, "defined parameters (:=) are not supported."),
         (
-            "f =~ x1\nx1 | t1 + t2",
-            2,
-            4,
-            "thresholds (|) are estimated by themselves; name the items in `ordered`.",
-        ),
-        ("x1 ~*~ x1", 1, 4, "scaling factors (~*~) are not supported."),
-        ("a == ", 1, 5, "expected a label or a number after '=='."),
-        ("a == +", 1, 6, "expected a label or a number, got '+'."),
-        ("a == -b", 1, 7, "expected a number, got 'b'."),
-        (
-            "a == b + c",
+            "efa(b)*f =~ x1",
             1,
-            8,
-            "'+' is unexpected here; only 'label == label' and 'label == number' are supported.",
+            5,
+            "expected the name of a block in quotes, as in efa(\"b\"), got 'b'.",
         ),
-        (
-            "a == 2*b",
-            1,
-            7,
-            "'*' is unexpected here; only 'label == label' and 'label == number' are supported.",
-        ),
-        (
-            "f =~ x1\n a + b == 1",
-            2,
-            4,
-            "'+' is unexpected here; only 'label == label' and 'label == number' are supported.",
-        ),
+        ('efa("b")*f ~ x1', 1, 12, "efa() in front of 'f' needs =~."),
+        ("a == ", 1, 5, "expected an expression after '=='."),
+        ("== a", 1, 1, "expected an expression before '=='."),
+        ("f =~ x1\n a < b < c", 2, 8, "'<' is unexpected here."),
+        ("a + b := 1", 1, 1, "expected one new name on the left of ':='."),
     ],
 )
 def test_errors_say_where_and_what(model, line, column, message):

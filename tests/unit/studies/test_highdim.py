@@ -106,7 +106,7 @@ def test_a_record_can_be_repeated_with_the_public_functions(search):
         each = [dt.compare(path.at(tau), drawn.structure) for tau in np.linspace(0, 1, 50)]
         best = max(each, key=lambda one: (one.f1, -one.hamming))
     else:
-        name = {"plain": "barcode"}.get(search, search)
+        name = {"plain": "tree"}.get(search, search)
         with pytest.warns(dt.DTWarning):
             found = dt.fit(drawn.data, search=name, seed=int(record["fit_seed"]))
         best = dt.compare(found.structure, drawn.structure)

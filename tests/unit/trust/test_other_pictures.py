@@ -43,7 +43,7 @@ def test_curves_and_bands_are_those_given():
     styles = [line.get_linestyle() for line in second.lines]
     assert len(set(styles)) == 2
     assert len({line.get_color() for line in second.lines}) == 2
-    assert first.lines[0].get_color() == second.lines[0].get_color()  # one colour a factor
+    assert first.lines[0].get_color() == second.lines[0].get_color()  # one color per factor
     titles = [ax.get_title(loc="left") for ax in (first, second)]
     assert titles == ["a (F1)", "b (F1, F2)"]
 

@@ -59,7 +59,7 @@ def test_without_simulation():
     assert plan.simulated == {}
     columns = ["target", "meaning", "guarantee", "normal", "simulation"]
     assert list(plan.table) == [*columns, "simulation_low", "simulation_high"]
-    assert plan.table["target"].tolist() == ["graph", "factors", "fit"]
+    assert plan.table["target"].tolist() == ["graph", "factors", "fit", "certified"]
     assert plan.table.filter(like="simulation").isna().all(axis=None)
     assert "surveys drawn" not in plan.summary().to_text()
 
@@ -88,6 +88,7 @@ def test_what_is_simulated_is_what_is_asked_for():
     """The same draw of a survey, looked at by hand."""
     design = dt.survey_design(**SMALL)
     recovers = recovery_events(design, dt.fit(design.draw(100, np.random.default_rng(0))).call)
+    del recovers["certified"]  # needs more people; below
     factors = {frozenset({0, 1, 2}), frozenset({3, 4, 5})}
     seen = {target: set() for target in recovers}
     for k in range(30):
@@ -110,6 +111,28 @@ def test_what_is_simulated_is_what_is_asked_for():
             assert answer == expected[target], (target, k)
             seen[target].add(answer)
     assert all(answers == {True, False} for answers in seen.values())
+
+
+def test_certified_is_what_certify_certifies():
+    """The same draw of a survey, certified by the public function."""
+    design = dt.survey_design(**SMALL)
+    recovers = recovery_events(design, dt.fit(design.draw(100, np.random.default_rng(0))).call)
+    seen = []
+    for k in range(20):
+        X = design.draw(110, np.random.default_rng(k))
+        found = dt.certify(X, n_draws=20, n_splits=0, seed=1)
+        sure = {tuple(np.flatnonzero(one).tolist()) for one in found.members[found.certified]}
+        expected = {(0, 1, 2), (3, 4, 5)} <= sure
+        assert recovers["certified"](110, np.random.default_rng(k)) == expected
+        seen.append(expected)
+    assert set(seen) == {True, False}
+
+
+def test_nobody_is_asked_for_factors_that_no_threshold_shows():
+    plan = dt.plan(n_factors=2, loading=[0.9, 0.2], factor_correlation=0.8, n_draws=2, seed=1)
+    assert "certified" not in plan.simulated
+    measured = dt.plan(**SMALL, measure="xi", n_draws=2, most_rows=60, seed=1)
+    assert "certified" not in measured.simulated
 
 
 def test_seed():
@@ -170,7 +193,7 @@ def test_curves(small):
 def test_tidy(small):
     tidy = small.tidy()
     assert list(tidy) == ["target", "method", "n", "error", "measure"]
-    assert len(tidy) == 9
+    assert len(tidy) == 12
     wide = tidy.pivot(index="target", columns="method", values="n")
     table = small.table.set_index("target")
     for method in ("guarantee", "normal", "simulation"):

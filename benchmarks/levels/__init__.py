@@ -1,0 +1,1 @@
+"""How many factors a fit finds where their number is known."""

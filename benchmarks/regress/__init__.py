@@ -1,0 +1,1 @@
+"""Whether factors in regressions have the right coefficients, and scores the right errors."""

@@ -1,0 +1,1 @@
+"""Error rates of tests and intervals of structural equation models."""

@@ -1,0 +1,1 @@
+"""Regressions in which outcomes or predictors are factors."""

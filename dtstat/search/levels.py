@@ -1,0 +1,283 @@
+"""Which levels of the tree the rows support, and which of them is the answer.
+
+**What the rows count.** No simple structure is exactly true of a survey, so misfit beyond sampling
+error limits what the rows count (:mod:`dtstat.factors.robust`). It is taken from the *finest*
+level: a coarser one also misfits because factors are missing, which must not excuse them.
+
+**Support.** ebic, with the price of having searched, says whether there is more than one factor. If
+so, the rows support the level of the least ebic, and finer ones that are within one standard error
+of it: where two models are close, the log-likelihood ratio of a row has twice its mean for variance
+(Vuong 1989), so that a gain of g = 2nℓ has the standard error 2√g, and if only n of n₀ rows count
+2√(g n / n₀). Within that error ebic cannot tell the levels apart, and the steps below can. No finer
+level is an answer. One factor has no step, hence ebic alone decides there.
+
+**Steps.** Going down the tree, each join has a price c_k: what one fewer factor than k costs per
+person. Joins within a scale are cheap and joins of scales are dear, so that a level of scales shows
+as a step. With a the level's agreement and 1/n the price that chance alone can ask,
+
+    step_k = a_k { mean over k/2 < j ≤ k of log(c_j + 1/n)
+                   − mean over k < j ≤ 2k of log(c_j + 1/n) },      2 ≤ k ≤ supported,
+
+how much cheaper joins are in the octave above the level than in the one below. Single prices would
+do for five factors; of thirty, neighbors differ by little, and by chance. The answer is the level
+of the largest step; the other printed level has the largest step of those with at least a quarter
+more or fewer factors, since five and six factors are hardly two levels, and is a peak of the steps
+if there is another one. Two kinds of evidence are in it: that one fewer factor would cost much more
+than one more would gain, and that ways to sort the items which know nothing of each other agree.
+Ratios are free of units, so that the answer does not drift with the number of rows or items.
+
+Levels whose closest two factors correlate by more than .9, the limit of discriminant validity for
+near constructs (Henseler, Ringle & Sarstedt 2015), are no answer: such factors are parts of one,
+and with enough rows every small misfit would make some. With one factor supported, one is the
+answer; with no more than chance holds together, none.
+
+The rule was chosen on keyed surveys: ``benchmarks/results/surveys`` lists what else was tried, and
+how each does on the half of the surveys that it was not chosen on.
+
+References
+----------
+Henseler, J., Ringle, C. M. & Sarstedt, M. (2015). A new criterion for assessing discriminant
+validity in variance-based structural equation modeling. Journal of the Academy of Marketing Science
+43, 115–135. Vuong, Q. H. (1989). Likelihood ratio tests for model selection and non-nested
+hypotheses. Econometrica 57, 307–333.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from dtstat.core.arrays import BoolArray
+from dtstat.core.parallel import Progress
+from dtstat.search.evaluate import (
+    Evaluator,
+    Fitted,
+    Level,
+    Outcome,
+    Proposal,
+    Rules,
+    log_choose,
+    log_partitions,
+    no_factors,
+    price_of_parameter,
+)
+from dtstat.search.tree import MANY_FOR_STARTS, Tree
+from dtstat.structure.barcode import Barcode
+from dtstat.structure.cliques import attached_items
+
+_SPARE = 2  # levels beyond those supported that are looked at as closely
+_FEW_LEVELS = 12  # of which all are fitted; of more, those around the least cost
+_TYPICAL = 7  # position of a level that shows as well as finer ones how much correlations vary
+NEARLY_ONE = 0.9  # correlation from which two factors are parts of one
+_APART = 1.25  # ratio of the numbers of factors of two levels
+_TREE = "tree"
+
+
+def search_tree(
+    evaluator: Evaluator,
+    bars: Barcode,
+    rules: Rules,
+    progress: Progress = None,
+    n_factors: int | None = None,
+    by_cost: bool = False,
+) -> Outcome:
+    """Find a structure for every number of factors, and say which is the answer.
+
+    Parameters
+    ----------
+    evaluator
+        Where structures are fitted.
+    bars
+        The barcode, whose cliques are the leaves.
+    rules
+        Criterion, size of factors, what to do with items of no clique.
+    progress
+        True for a bar, or a function of (done, total).
+    n_factors
+        Number of factors of the answer, as many as the items allow at most; None to choose it.
+    by_cost
+        Whether the answer is the structure of least cost, not the level of the largest step.
+    """
+    if evaluator.n_items < rules.min_children:  # not even one factor
+        return Outcome(evaluator.fit(no_factors(evaluator.n_items)), float(evaluator.n_obs))
+    tree = Tree(evaluator, bars, rules)
+    grown = tree.grow(n_factors or 1, progress)[::-1]
+    n = count_rows(evaluator, grown, rules)
+    least = _least_cost(evaluator, grown, rules, n)
+    most = _most_supported(evaluator, grown, rules, n, least)
+    look = max(most + 1 + _SPARE, n_factors or 0)
+    consulted = tree.consult(grown[:look][::-1], progress)[::-1]
+    levels = [*consulted, *grown[look:]]
+    least = _least_cost(evaluator, levels, rules, n)
+    supported = _most_supported(evaluator, levels, rules, n, least) + 1
+    levels = _with_steps(levels, n)
+    order = [least + 1] if by_cost else _by_steps(levels, supported)
+    answer = n_factors or order[0]
+    second = _other_level(levels, order, answer)
+    best = fit_level(evaluator, bars, levels[answer - 1], rules, n)
+    if by_cost:
+        alike = (one for one in evaluator.fitted if n_factors in (None, one.n_factors))
+        best = min(alike, key=lambda one: one.cost(rules.criterion, n))
+    if n_factors is None and _is_chance(evaluator, best, rules):
+        best, second = evaluator.fit(no_factors(evaluator.n_items)), None
+    return Outcome(best, n, evaluator.hopeless, tuple(levels), supported, second)
+
+
+def count_rows(evaluator: Evaluator, levels: list[Level], rules: Rules) -> float:
+    """Count what the rows are worth, by the misfit of the finest level.
+
+    With very many items, the finest that all rows would support by the prices of joins.
+    """
+    if not rules.approximate:
+        return float(evaluator.n_obs)
+    finest, near = len(levels) - 1, _least_by_prices(levels, rules, evaluator.n_obs)
+    if evaluator.n_items > MANY_FOR_STARTS:
+        finest = near
+    fitted, typical = (
+        evaluator.fit_roughly(Proposal(levels[k].support, _TREE))
+        for k in (finest, min(near, _TYPICAL))
+    )
+    return evaluator.worth(fitted, typical)
+
+
+def _least_cost(evaluator: Evaluator, levels: list[Level], rules: Rules, n: float) -> int:
+    """Position of the level of least cost."""
+    near = _least_by_prices(levels, rules, n)
+    if evaluator.n_items > MANY_FOR_STARTS:
+        return near
+
+    def cost(k: int) -> float:
+        proposal = Proposal(levels[k].support, _TREE)
+        return evaluator.fit(proposal).cost(rules.criterion, n)
+
+    last = len(levels) - 1
+    if last < _FEW_LEVELS:
+        return min(range(last + 1), key=cost)
+    while True:  # to the next lower one within two steps, as long as there is any
+        around = range(max(near - 2, 0), min(near + 2, last) + 1)
+        lower = min(around, key=cost)
+        if cost(lower) >= cost(near):
+            return near
+        near = lower
+
+
+def _most_supported(
+    evaluator: Evaluator, levels: list[Level], rules: Rules, n: float, least: int
+) -> int:
+    """Position of the finest level that is within one standard error of the least cost."""
+    if not least or evaluator.n_items > MANY_FOR_STARTS:
+        return least
+
+    def fitted(k: int) -> Fitted:
+        return evaluator.fit(Proposal(levels[k].support, _TREE))
+
+    def is_near(k: int) -> bool:
+        best, finer = fitted(least), fitted(k)
+        gain = 2 * n * (finer.log_likelihood - best.log_likelihood) / evaluator.n_obs
+        error = 2 * math.sqrt(max(gain, 0.0) * n / evaluator.n_obs)
+        return finer.cost(rules.criterion, n) - best.cost(rules.criterion, n) <= error
+
+    most = least
+    while most + 1 < len(levels) and is_near(most + 1):
+        most += 1
+    return most
+
+
+def _least_by_prices(levels: list[Level], rules: Rules, n: float) -> int:
+    """Position of the level of least cost, the likelihood being the sum of the prices of joins."""
+    p, gained, costs = len(levels[0].labels), 0.0, []
+    searched = 2 * log_partitions(p) if rules.criterion == "ebic" else np.zeros(p + 1)
+    for k, level in enumerate(levels, start=1):
+        gained += level.price if k > 1 else 0.0
+        correlations = k * (k - 1) / 2 * price_of_parameter(rules.criterion, n)
+        costs.append(-2 * n * gained + correlations + searched[k])
+    return int(np.argmin(costs))
+
+
+def _with_steps(levels: list[Level], n: float) -> list[Level]:
+    prices = np.log([1 / n, 1 / n, *(level.price + 1 / n for level in levels[1:]), 1 / n])
+    found, last = [levels[0]], len(levels)
+    for level in levels[1:]:
+        k = level.n_factors
+        agreed = 1.0 if math.isnan(level.agreement) else max(level.agreement, 0.0)
+        below = prices[k // 2 + 1 : k + 1].mean()
+        above = prices[k + 1 : (min(2 * k, last) if k < last else k + 1) + 1].mean()
+        found.append(replace(level, step=float(agreed * (below - above))))
+    return found
+
+
+def _by_steps(levels: list[Level], supported: int) -> list[int]:
+    """Numbers of factors that may be the answer, the largest step first; then one factor."""
+    distinct = [k for k in range(2, supported + 1) if abs(levels[k - 1].correlation) <= NEARLY_ONE]
+    return [*sorted(distinct, key=lambda k: -levels[k - 1].step), 1]
+
+
+def _other_level(levels: list[Level], order: list[int], answer: int) -> int | None:
+    """Find the level apart from the answer that stands out most, best a peak of the steps."""
+    apart = [k for k in order if k >= _APART * answer or answer >= _APART * k]
+    steps = {level.n_factors: level.step for level in levels}
+    lowest = -math.inf
+
+    def is_peak(k: int) -> bool:
+        around = steps.get(k - 1, lowest), steps.get(k + 1, lowest)
+        return k > 1 and all(math.isnan(step) or steps[k] >= step for step in around)
+
+    return next((k for k in apart if is_peak(k)), apart[0] if apart else None)
+
+
+def fit_level(evaluator: Evaluator, bars: Barcode, level: Level, rules: Rules, n: float) -> Fitted:
+    """Fit a level without the items that belong to none of its factors."""
+    support = level.support
+    if not rules.attach:
+        support = _without(support, attached_items(bars, support), rules.min_children)
+    fitted = evaluator.fit(Proposal(support, _TREE))
+    out = unrelated_items(fitted, rules, n)
+    if out.any():
+        fitted = evaluator.fit(Proposal(_without(support, out, rules.min_children), _TREE))
+    return fitted
+
+
+def _without(support: BoolArray, items: BoolArray, smallest: int) -> BoolArray:
+    """Take items out, but from no factor so many that it becomes too small."""
+    kept = support & ~items[:, None]
+    small = kept.sum(axis=0) < smallest
+    kept[:, small] = support[:, small]
+    return kept
+
+
+def unrelated_items(fitted: Fitted, rules: Rules, n: float) -> BoolArray:
+    """(p,) items whose loadings do not pay.
+
+    Without an item of loading λ the fit is worse by −n log(1 − λ²), and a parameter is saved; which
+    items to leave out has a price too. The best number of the weakest is left out.
+    """
+    support, estimate = fitted.proposal.support, fitted.estimate
+    p, d = support.shape
+    share = np.minimum((estimate.loadings**2).sum(axis=1), 1 - 1e-9)
+    loss = np.where(support.any(axis=1), -n * np.log1p(-share), np.inf)
+    weakest = np.argsort(loss, kind="stable")
+    costs = [0.0]
+    for u in range(1, p - 2 * d + 1):
+        searched = 0.0
+        if rules.criterion == "ebic":
+            ways = float(log_partitions(p - u)[d] - log_partitions(p)[d])
+            searched = 2 * (ways + log_choose(p, u))
+        saved = u * price_of_parameter(rules.criterion, n)
+        costs.append(float(loss[weakest[:u]].sum()) - saved + searched)
+        if not np.isfinite(costs[-1]) or loss[weakest[u - 1]] > 4 * (saved / u + 2 * math.log(p)):
+            break
+    out = np.zeros(p, dtype=bool)
+    out[weakest[: int(np.argmin(costs))]] = True
+    return out
+
+
+def _is_chance(evaluator: Evaluator, best: Fitted, rules: Rules) -> bool:
+    """Whether items are as well taken for independent, all rows counted.
+
+    That no factor model fits exactly is no argument for independence, hence all rows.
+    """
+    n = float(evaluator.n_obs)
+    nothing = evaluator.fit(no_factors(evaluator.n_items))
+    return nothing.cost(rules.criterion, n) <= best.cost(rules.criterion, n)

@@ -1,0 +1,417 @@
+"""The result of ``dtstat.certify``, and what is printed and drawn of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dtstat.core import canvas, checks
+from dtstat.core.arrays import BoolArray, FloatArray
+from dtstat.core.saved import Saved, register
+from dtstat.core.tables import Facts, Printed, Summary, Table, labeled_lines
+from dtstat.dependence.measures import strength_label
+from dtstat.trust.certificates import Claim, separated_claims
+
+_MOST_NAMED = 8  # items in a cell
+
+
+@register(
+    shapes={
+        "item_names": "p", "members": "mp", "errors": "mp", "births": "m", "deaths": "m",
+        "lower": "pp", "upper": "pp", "number_errors": "k",
+        "support": "pd", "factor_names": "d",
+    }
+)  # fmt: skip
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Saved, Printed):
+    """What is certain about the dependence of the population, with one error for all of it.
+
+    A clique is *certified* if every pair of its items depends more, in the population, than every
+    pair of one member (its unique member) with an item outside. All certificates together are right
+    with probability 1 − ``error``, whatever the data suggested.
+
+    Attributes
+    ----------
+    item_names
+        Names of the p items.
+    measure, n_obs, error, min_children
+        As asked for, and the number of rows.
+    members
+        (m, p) marks of the items of each clique of the sample, longest-lived first.
+    births, deaths
+        (m,) thresholds between which each is seen in the sample.
+    errors
+        (m, p) the smallest error at which a clique would be certified with an item as its unique
+        member; 1 if never.
+    lower, upper
+        (p, p) simultaneous band for the values of the measure.
+    number_errors
+        (k,) the smallest errors at which "at least 1, 2, ... factors" would be said; empty if rows
+        were not split.
+    support, factor_names
+        (p, d) items of the d factors that were asked about, and their names; none if none were.
+    guaranteed
+        Whether cliques and band rest on an inequality that holds at every n.
+    from_rows
+        Whether errors come from rows; else from a matrix, as if rows were normal.
+    n_draws, seed
+        Multiplier draws behind the band; of these and of the splits of the rows.
+    """
+
+    item_names: tuple[str, ...]
+    measure: str
+    n_obs: int
+    error: float
+    min_children: int
+    members: BoolArray
+    births: FloatArray
+    deaths: FloatArray
+    errors: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    number_errors: FloatArray
+    support: BoolArray
+    factor_names: tuple[str, ...]
+    guaranteed: bool
+    from_rows: bool
+    n_draws: int
+    seed: int
+
+    @cached_property
+    def certified(self) -> BoolArray:
+        """(m,) whether each clique is certified."""
+        marks: BoolArray = self.errors.min(axis=1, initial=1.0) <= self.error
+        return marks
+
+    @cached_property
+    def separated(self) -> tuple[Claim, ...]:
+        """Certified cliques of which any two have different factors behind their unique members."""
+        rows, items = np.nonzero(self.errors <= self.error)
+        claims = [Claim(int(k), int(u)) for k, u in zip(rows, items, strict=True)]
+        sizes = self.members.sum(axis=1)
+        small_first = sorted(claims, key=lambda one: int(sizes[one.bar]))
+        found = [separated_claims(self.members, order) for order in (claims, small_first)]
+        most = max(found, key=lambda one: len(one))
+        return tuple(sorted(most, key=lambda one: one.bar))
+
+    @property
+    def n_separated(self) -> int:
+        """Number of certified cliques whose unique members are certified to differ."""
+        return len(self.separated)
+
+    @property
+    def at_least(self) -> int | None:
+        """Lower bound on the number of factors; None if rows were not split."""
+        known = self.number_errors
+        return int((known <= self.error).sum()) if len(known) else None
+
+    @property
+    def levels(self) -> pd.DataFrame:
+        """One row per number of factors: whether the rows reject that so few are enough.
+
+        Columns: n_factors, rejected (more factors are needed), error (the smallest at which that
+        would be said). The levels of the tree that are not rejected are those from the first such
+        row on: there is no upper bound, for factors may be as small as they like.
+        """
+        known = self.number_errors
+        return pd.DataFrame(
+            {
+                "n_factors": np.arange(len(known)),
+                "rejected": known <= self.error,
+                "error": known,
+            }
+        )
+
+    @cached_property
+    def factors(self) -> pd.DataFrame:
+        """One row per factor that was asked about: certified, refuted or open.
+
+        Columns: factor, items, verdict, unique_children (those certified), error (the smallest at
+        which it would be certified). "refuted": by the band, the items are a clique with a unique
+        member at no threshold. Empty if no structure was given.
+        """
+        columns = ["factor", "items", "verdict", "unique_children", "error"]
+        rows = []
+        for name, support in zip(self.factor_names, self.support.T, strict=True):
+            same = np.flatnonzero((self.members == support).all(axis=1))
+            errors = self.errors[same[0]] if len(same) else np.ones(len(support))
+            verdict = "certified" if errors.min() <= self.error else "open"
+            if verdict == "open" and self._refuted(support):
+                verdict = "refuted"
+            sure = self._names(errors <= self.error)
+            rows.append((name, self._names(support), verdict, sure, float(errors.min())))
+        return pd.DataFrame(rows, columns=columns)
+
+    def _refuted(self, members: BoolArray) -> bool:
+        """Whether, by the band, every item ties more to one outside than some pair inside."""
+        if members.all() or members.sum() < 2:
+            return False
+        low, high = self._strength
+        inside = high[np.ix_(members, members)]
+        weakest = inside[~np.eye(len(inside), dtype=bool)].min()
+        return bool((low[np.ix_(members, ~members)].max(axis=1) > weakest).all())
+
+    @cached_property
+    def _strength(self) -> tuple[FloatArray, FloatArray]:
+        """(p, p) bands of absolute values."""
+        high = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        low = np.where(
+            self.lower * self.upper <= 0, 0.0, np.minimum(np.abs(self.lower), np.abs(self.upper))
+        )
+        return low, high
+
+    @property
+    def band(self) -> pd.DataFrame:
+        """One row per pair of items: first, second, and the ends of the simultaneous band."""
+        i, j = np.triu_indices(len(self.item_names), 1)
+        names = np.array(self.item_names, dtype=object)
+        return pd.DataFrame(
+            {
+                "first": names[i],
+                "second": names[j],
+                "lower": self.lower[i, j],
+                "upper": self.upper[i, j],
+            }
+        )
+
+    def list_items(self, names: tuple[str, ...]) -> str:
+        """Name some items in the cell of a table."""
+        if len(names) == len(self.item_names):
+            return "all items"
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        return " ".join(names[:_MOST_NAMED]) + more
+
+    def _names(self, marks: BoolArray) -> tuple[str, ...]:
+        return tuple(self.item_names[i] for i in np.flatnonzero(marks))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per clique of the sample: the confidence barcode.
+
+        Columns: items, size, certified, error (the smallest at which it would be certified),
+        unique_members (those certified), birth, birth_low, birth_high, death, death_low, death_high
+        (thresholds between which it is seen in the sample, and where these are in the population,
+        by the band).
+        """
+        low, high = self._strength
+        rows = []
+        for k, members in enumerate(self.members):
+            ends = [_interval(strength, members) for strength in (low, high)]
+            rows.append(
+                {
+                    "items": self._names(members),
+                    "size": int(members.sum()),
+                    "certified": bool(self.certified[k]),
+                    "error": float(self.errors[k].min()),
+                    "unique_members": self._names(self.errors[k] <= self.error),
+                    "birth": float(self.births[k]),
+                    "birth_low": ends[0][0],
+                    "birth_high": ends[1][0],
+                    "death": float(self.deaths[k]),
+                    "death_low": ends[0][1],
+                    "death_high": ends[1][1],
+                }
+            )
+        columns = ["items", "size", "certified", "error", "unique_members", "birth", "birth_low"]
+        columns += ["birth_high", "death", "death_low", "death_high"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def tidy(self) -> pd.DataFrame:
+        """One row per clique and item: whether it is a member, and the error as unique member."""
+        m, p = self.members.shape
+        return pd.DataFrame(
+            {
+                "clique": np.repeat(np.arange(1, m + 1), p),
+                "item": list(self.item_names) * m,
+                "member": self.members.reshape(-1),
+                "error": self.errors.reshape(-1),
+                "certified": np.repeat(self.certified, p),
+            }
+        )
+
+    def glance(self) -> pd.DataFrame:
+        """One row about the whole."""
+        about = {
+            "measure": self.measure,
+            "n_obs": self.n_obs,
+            "n_items": len(self.item_names),
+            "n_cliques": len(self.members),
+            "n_certified": int(self.certified.sum()),
+            "n_separated": self.n_separated,
+            "at_least": np.nan if self.at_least is None else self.at_least,
+            "error": self.error,
+        }
+        return pd.DataFrame([about])
+
+    def summary(self, max_rows: int = 20) -> Summary:
+        """Say what is certified in words and tables, at most ``max_rows`` rows per table."""
+        rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
+        return certificate_summary(self, rows)
+
+    def plot(self, ax: Any = None, max_bars: int = 20) -> Any:
+        """Draw the confidence barcode; needs matplotlib (the extra ``plot``).
+
+        Bars are the thresholds between which cliques are seen in the sample, certified ones in
+        color, each with the band of its ends.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; a new figure if None.
+        max_bars
+            Most bars to draw: the certified ones first, then the longest.
+
+        Raises
+        ------
+        InputError
+            If there is no clique to draw.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        return draw_certificate(self, ax, max_bars)
+
+    def __repr__(self) -> str:
+        return self.summary().to_text().lstrip("\n")
+
+
+def _interval(strength: FloatArray, members: BoolArray) -> tuple[float, float]:
+    """Return o(C) and w(C) of a set of items in a matrix of absolute dependence."""
+    inside = strength[np.ix_(members, members)]
+    w = inside[~np.eye(len(inside), dtype=bool)].min(initial=1.0)
+    o = strength[np.ix_(members, ~members)].max(axis=1, initial=0.0).min(initial=1.0)
+    return float(o), float(w)
+
+
+def certificate_facts(result: Certificate) -> Facts:
+    """Return what is certified, each with its label."""
+    percent = f"{100 * result.error:g} %"
+    facts = [
+        (
+            "Certified",
+            f"{result.certified.sum()} of {len(result.members)} cliques of the sample, as cliques "
+            f"of the population; the chance that any of these is none is at most {percent}",
+        )
+    ]
+    if result.n_separated > 1:
+        names = ", ".join(result.item_names[one.item] for one in result.separated)
+        facts.append(
+            (
+                "Separated",
+                f"no two of {names} measure the same single factor: if each of them measures "
+                f"one factor only, there are at least {result.n_separated}",
+            )
+        )
+    if result.at_least is not None:
+        found = f"at least {result.at_least}" if result.at_least else "none is certain"
+        facts.append(
+            (
+                "Number of factors",
+                f"{found} (error at most {percent}), small ones included, if the items follow a "
+                "linear factor model",
+            )
+        )
+    asked = result.factors
+    if len(asked):
+        counts = asked["verdict"].value_counts()
+        parts = [f"{counts.get(v, 0)} {v}" for v in ("certified", "open", "refuted")]
+        facts.append(("Factors asked about", ", ".join(parts)))
+    if result.guaranteed:
+        facts.append(("", "Cliques and band by an inequality that holds for every number of rows."))
+    elif not result.from_rows:
+        facts.append(("", "Computed from a matrix, as if the rows were normal."))
+    return tuple(facts)
+
+
+def certificate_summary(result: Certificate, max_rows: int) -> Summary:
+    """Head, the separated cliques, the factors asked about, other certified cliques."""
+    head = (
+        f"Certificate of {len(result.item_names)} items by {result.measure}, {result.n_obs} rows",
+        *labeled_lines(certificate_facts(result)),
+    )
+    tables = []
+    if result.certified.any():
+        tables.append(_clique_table(result, max_rows))
+    if result.factor_names:
+        tables.append(_factor_table(result))
+    return Summary(head, tuple(tables))
+
+
+def _clique_table(result: Certificate, max_rows: int) -> Table:
+    frame = result.to_frame()
+    first = [one.bar for one in result.separated]
+    rest = [k for k in np.flatnonzero(result.certified).tolist() if k not in first]
+    order = [*first, *rest]
+    shown = frame.iloc[order[:max_rows]]
+    table = pd.DataFrame(
+        {
+            "items": shown["items"].map(result.list_items),
+            "unique members": shown["unique_members"].map(result.list_items),
+            "error": shown["error"].map(_small),
+            "seen from": shown["birth"],
+            "to": shown["death"],
+        }
+    )
+    notes = [
+        "Every two items of a clique depend more than a unique member and any item outside it.",
+        "unique members: those this is certified of. error: the smallest at which it would be.",
+        "seen from, to: the thresholds of the sample at which it is a clique.",
+    ]
+    if len(order) > max_rows:
+        notes.append(f"{len(order) - max_rows} more certified cliques not shown.")
+    return Table.from_frame(table, "Certified cliques", notes)
+
+
+def _factor_table(result: Certificate) -> Table:
+    frame = result.factors
+    table = pd.DataFrame(
+        {
+            "factor": frame["factor"],
+            "verdict": frame["verdict"],
+            "unique children": frame["unique_children"].map(result.list_items),
+            "items": frame["items"].map(result.list_items),
+        }
+    )
+    notes = [
+        "open: neither certified nor refuted. refuted: by the band, the items are a clique with a",
+        "unique member at no threshold; such a factor may exist, but no threshold shows it.",
+    ]
+    return Table.from_frame(table, "Factors asked about", notes)
+
+
+def _small(error: float) -> str:
+    return "< .0001" if error < 1e-4 else f"{error:.4f}"
+
+
+def draw_certificate(result: Certificate, ax: Any, max_bars: int) -> Any:
+    """Draw bars with their bands, the certified ones in color."""
+    most = checks.integer("max_bars", max_bars, 1, "It is the number of bars.")
+    frame = result.to_frame()
+    order = [*np.flatnonzero(result.certified), *np.flatnonzero(~result.certified)][:most]
+    frame = frame.iloc[order]
+    ax = canvas.axes(ax, 1.6 + canvas.LINE * max(len(frame), 1))
+    place = np.arange(len(frame))
+    sure = frame["certified"].to_numpy(dtype=bool)
+    for marks, color, label in (
+        (sure, canvas.BLUE, "certified"),
+        (~sure, canvas.PALE, "seen in the sample, not certified"),
+    ):
+        own = frame[marks]
+        if len(own):
+            ax.barh(place[marks], own["death"] - own["birth"], left=own["birth"], height=0.6,
+                    color=color, edgecolor=canvas.INK, linewidth=0.6, label=label)  # fmt: skip
+    for k, end in enumerate(("birth", "death")):
+        ax.hlines(
+            place + 0.3 * (2 * k - 1), frame[f"{end}_low"], frame[f"{end}_high"],
+            color=canvas.VERMILION, linewidth=1.2,
+            label="" if k else "band: left end above, right end below",
+        )  # fmt: skip
+    ax.set_yticks(place, [canvas.list_names(items, 34) for items in frame["items"]])
+    ax.set_ylim(len(frame) - 0.4, -0.6)
+    canvas.strip_frame(ax)
+    title = f"Cliques certified with error at most {100 * result.error:g} %"
+    canvas.set_titles(ax, title, f"threshold on {strength_label(result.measure)}")
+    canvas.legend_below(ax, 3)
+    return ax

@@ -1,0 +1,121 @@
+#' Certify factors with one error for all that is said
+#'
+#' A clique of items is certified if in the population every two of its items depend more than one
+#' member, its unique member, and any item outside. Then a threshold exists at which the items are
+#' an independent maximal clique, which is what the method calls a factor. All certificates together
+#' are right with probability 1 - `error`, whatever the data suggested.
+#'
+#' What is certain is the dependence of the population. That a certified clique is the set of
+#' children of a latent factor follows if a threshold between its ends separates pairs with a common
+#' factor from others, and every factor has a unique child.
+#'
+#' A second statement, with the same error of its own, is a lower bound on the number of factors: so
+#' many are needed for a linear factor model of the normal variables behind the items, whatever the
+#' loadings. Small factors count, such as two items of the same wording.
+#'
+#' @param x Answers: a data frame or matrix, people in rows; or a matrix of Pearson, Spearman or
+#'   Kendall correlations made by [dt_dependence_matrix()] with its number of people, which are then
+#'   taken to be normal.
+#' @param error Probability of any false certificate, at most .2.
+#' @param structure Factors to pronounce on: a result of [dt_fit()], or anything [dt_structure()]
+#'   takes; `NULL` for none. A fit has its measure and its treatment of gaps, too.
+#' @param measure "pearson", "spearman", "kendall", "polychoric", "tetrachoric" or "mixed"; `NULL`
+#'   for Spearman, or the measure of the fit.
+#' @param min_children Smallest clique to look for, at least 2.
+#' @param guarantee Go by an inequality that holds for every number of people instead of estimated
+#'   errors? For items without ties; it takes several times the people.
+#' @param missing As in [dt_dependence()].
+#' @param n_draws Multiplier draws for the band.
+#' @param n_splits How often people are split in halves for the lower bound on the number of
+#'   factors; 0 for no bound. There is none, either, if the answers of too many pairs of ratings
+#'   hardly overlap.
+#' @param seed Whole number; `NULL` for a fresh one. Certified cliques do not depend on it.
+#' @return An object of class `dt_certificate`: a list with data frames `cliques` (the confidence
+#'   barcode: items, whether certified, the smallest error at which they would be, unique members,
+#'   and the ends of the bar with their band) and `factors` (verdicts on `structure`), `separated`
+#'   (items of which no two measure the same single factor), `band` (one row per pair of items: a
+#'   simultaneous band for the values of the measure), `at_least` (a lower bound on the number of
+#'   factors) and `levels` (one row per number of factors: is it rejected that so few are enough),
+#'   and more. `plot()` draws the bars.
+#' @export
+#' @examples
+#' if (dt_available()) {
+#'   items <- dt_dataset("holzinger_swineford_9")
+#'   found <- dt_certify(items, seed = 1)
+#'   found$cliques[found$cliques$certified, c("items", "unique_members", "error")]
+#'
+#'   dt_certify(items, structure = dt_fit(items), seed = 1)$factors
+#' }
+dt_certify <- function(x, error = 0.05, structure = NULL, measure = NULL, min_children = 3, guarantee = FALSE,
+                       missing = "pairwise", n_draws = 1000, n_splits = 3, seed = NULL) {
+  call <- match.call()
+  if (inherits(x, "dt_fit")) {
+    stop_input("A fit does not keep its answers. Call dt_certify(data, structure = fit).")
+  }
+  if (!is.null(structure) && !inherits(structure, "dt_fit")) structure <- dt_structure(structure)
+  arguments <- list(
+    data = x, error = error, structure = structure, measure = measure,
+    min_children = min_children, guarantee = guarantee, missing = missing, n_draws = n_draws, n_splits = n_splits,
+    seed = seed
+  )
+  as_result(ask("certify", arguments, call = call), call)
+}
+
+#' @export
+print.dt_certificate <- function(x, ...) print_text(x, ...)
+
+#' @export
+summary.dt_certificate <- function(object, ...) summary_text(object, ...)
+
+#' @method tidy dt_certificate
+#' @export
+tidy.dt_certificate <- function(x, ...) tidy_part(x, ...)
+
+#' @method glance dt_certificate
+#' @export
+glance.dt_certificate <- function(x, ...) glance_part(x, ...)
+
+#' @rdname dt_plots
+#' @exportS3Method ggplot2::autoplot
+autoplot.dt_certificate <- function(object, max_bars = 20, ...) {
+  plot_certificate(object$cliques, object$measure, max_bars)
+}
+
+#' @rdname dt_plots
+#' @export
+plot.dt_certificate <- function(x, ...) show_picture(x, ...)
+
+# Bars between the thresholds of the sample; the band of both ends as thin lines.
+plot_certificate <- function(cliques, measure, max_bars) {
+  if (!nrow(cliques)) stop_input("There is no clique to draw.")
+  bars <- utils::head(cliques[order(!cliques$certified), ], max_bars)
+  bars$row <- rev(seq_len(nrow(bars)))
+  kinds <- c("certified", "not certified")
+  bars$kind <- factor(ifelse(bars$certified, kinds[1], kinds[2]), kinds)
+  bars$factor <- ""
+  ggplot2::ggplot(bars) +
+    ggplot2::geom_segment(
+      ggplot2::aes(
+        x = .data$birth, xend = .data$death, y = .data$row, yend = .data$row,
+        colour = .data$kind
+      ),
+      linewidth = 2.6
+    ) +
+    ggplot2::geom_linerange(
+      ggplot2::aes(xmin = .data$birth_low, xmax = .data$birth_high, y = .data$row - 0.3),
+      colour = ink[["red"]], linewidth = 0.4
+    ) +
+    ggplot2::geom_linerange(
+      ggplot2::aes(xmin = .data$death_low, xmax = .data$death_high, y = .data$row + 0.3),
+      colour = ink[["red"]], linewidth = 0.4
+    ) +
+    ggplot2::scale_colour_manual(
+      name = NULL, values = stats::setNames(c(ink[["blue"]], "grey70"), kinds), drop = FALSE
+    ) +
+    ggplot2::scale_y_continuous(
+      breaks = bars$row, labels = bar_labels(bars), expand = ggplot2::expansion(add = 0.8)
+    ) +
+    ggplot2::labs(x = threshold_axis(measure), y = NULL) +
+    dt_theme() +
+    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
+}

@@ -1,0 +1,45 @@
+test_that("factors are regressed as in Python, with formulas of R", {
+  skip_without_python()
+  children <- dt_dataset("holzinger_swineford_9", people = TRUE)
+  children$school[3] <- NA
+  keys <- list(visual = c("x1", "x2", "x3"), textual = c("x4", "x5", "x6"), speed = c("x7", "x8", "x9"))
+  found <- dt_regress(textual ~ age + school + visual, keys, children)
+  expect_s3_class(found, "dt_regression")
+  expect_equal(names(coef(found))[c(1, 2, 4)], c("(Intercept)", "age", "visual"))
+  expect_equal(nobs(found), nrow(children) - sum(is.na(children$age) | is.na(children$school)))
+  expect_equal(dim(vcov(found)), c(4, 4))
+  limits <- confint(found)
+  expect_true(all(limits[, 1] < coef(found) & coef(found) < limits[, 2]))
+  expect_equal(
+    names(tidy(found, conf.int = TRUE)),
+    c("term", "estimate", "std.error", "statistic", "p.value", "conf.low", "conf.high")
+  )
+  expect_equal(tidy(found)$estimate, unname(coef(found)))
+  expect_named(glance(found), c("r.squared", "adj.r.squared", "sigma", "df.residual", "nobs"))
+  expect_output(print(found), "dt_invariance\\(\\) tests that")
+})
+
+test_that("the outcome may be observed, and covariates transformed and crossed", {
+  skip_without_python()
+  children <- dt_dataset("holzinger_swineford_9", people = TRUE)
+  fit <- dt_fit(children[paste0("x", 1:9)], n_factors = 3)
+  one <- dt_regress(log(age) ~ F1 + F2, fit, children)
+  other <- dt_regress(log(age) ~ F2 + F1, fit, children)
+  expect_equal(coef(one)[["F1"]], coef(other)[["F1"]])
+  crossed <- dt_regress(F1 ~ age * school, fit, children)
+  expect_length(coef(crossed), 4)
+  same <- dt_regress("F1 ~ age * school", fit, children)
+  expect_equal(coef(crossed), coef(same))
+})
+
+test_that("what cannot be done is refused in words", {
+  skip_without_python()
+  children <- dt_dataset("holzinger_swineford_9", people = TRUE)
+  keys <- list(f = c("x1", "x2", "x3"), g = c("x4", "x5", "x6"))
+  expect_error(dt_regress(f ~ g:age, keys, children), "multiplies it", class = "dtstat_error_input")
+  expect_error(dt_regress(f ~ log(g), keys, children), "transforms", class = "dtstat_error_input")
+  expect_error(dt_regress(f ~ agge, keys, children), "agge", class = "dtstat_error_input")
+  expect_error(dt_regress(school ~ f, keys, children), "not a number", class = "dtstat_error_input")
+  expect_error(dt_regress(f ~ age - 1, keys, children), "intercept", class = "dtstat_error_input")
+  expect_error(dt_regress(~ f, keys, children), "outcome", class = "dtstat_error_input")
+})

@@ -1,0 +1,33 @@
+test_that("scales of keys, fits and models have their reliability", {
+  skip_without_python()
+  items <- dt_dataset("holzinger_swineford_9")
+  keys <- list(textual = c("x4", "x5", "x6"), speed = c("x7", "x8", "x9"))
+  found <- dt_reliability(items, keys)
+  expect_s3_class(found, "dt_reliability")
+  S <- stats::cov(items[keys$speed])
+  expect_equal(found$factors$alpha[2], 1.5 * (1 - sum(diag(S)) / sum(S)))
+  expect_equal(found$items$item, unlist(keys, use.names = FALSE))
+  expect_output(print(found), "alpha_drop")
+  expect_equal(tidy(found), found$factors)
+  fit <- dt_fit(items, n_factors = 3)
+  own <- dt_reliability(fit, answers = items)
+  expect_equal(nrow(own$factors), 3)
+  expect_equal(own$factors, dt_reliability(items, fit)$factors)
+  expect_true(all(is.na(dt_reliability(fit)$factors$alpha_lower)))
+  expect_true("ave" %in% names(dt_reliability(dt_cfa(items, "speed =~ x7 + x8 + x9"))))
+  expect_error(dt_reliability(items), "keys", class = "dtstat_error_input")
+})
+
+test_that("scores have methods and errors, and factors can be drawn", {
+  skip_without_python()
+  items <- dt_dataset("holzinger_swineford_9")
+  fit <- dt_fit(items, n_factors = 2)
+  for (method in c("regression", "bartlett", "eap", "sum")) {
+    scores <- predict(fit, items, method = method, sd = TRUE)
+    expect_named(scores, c("F1", "F2", "F1_sd", "F2_sd"))
+  }
+  drawn <- dt_plausible_values(fit, items, draws = 2, seed = 1)
+  expect_named(drawn, c("draw", "F1", "F2"))
+  expect_equal(nrow(drawn), 2 * nrow(items))
+  expect_equal(drawn, dt_plausible_values(fit, items, draws = 2, seed = 1))
+})
