@@ -135,6 +135,12 @@ def _note(request, path, troubles):
         troubles.append(f"request: {request.url}")
 
 
+def open_tab(page, name):
+    """Open a part of the page and wait until it is drawn to its width."""
+    page.click(f"#tab-{name}")
+    page.evaluate(SETTLE)
+
+
 @pytest.fixture
 def explorer():
     """Return what the explorer shows, as data."""

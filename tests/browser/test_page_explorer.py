@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from conftest import SETTLE, open_tab
 
 import dtstat as dt
 from dtstat.structure.margin import structure_margin
@@ -33,7 +34,7 @@ def explored(opened):
 
     def open_file(file):
         page = opened(file)
-        page.click("#tab-explore")
+        open_tab(page, "explore")
         return page
 
     return open_file
@@ -244,11 +245,11 @@ def test_the_graph_is_drawn_and_changes(file, explored):
     page = explored(file)
     picture = "() => document.querySelector('canvas').toDataURL().length"
     move_to(page, 0.0)
-    page.wait_for_timeout(50)
+    page.evaluate(SETTLE)
     full = page.evaluate(picture)
     page.focus("#threshold")
     page.keyboard.press("End")
-    page.wait_for_timeout(50)
+    page.evaluate(SETTLE)
     assert page.evaluate(picture) < full / 2
 
 

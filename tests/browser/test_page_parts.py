@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import SETTLE
+from conftest import SETTLE, open_tab
 
 import dtstat as dt
 
@@ -223,7 +223,7 @@ def points(page, css, k):
 def test_a_factor_shows_the_curves_of_its_items(curved, opened):
     fit, file = curved
     page = opened(file)
-    page.click("#tab-responses")
+    open_tab(page, "responses")
     page.get_by_role("group", name="Factor").get_by_role("button", name="F3").click()
     names = page.locator(f"{OPEN} .name").all_text_contents()
     assert names == list(fit.structure.children("F3"))
@@ -242,7 +242,7 @@ def test_a_factor_shows_the_curves_of_its_items(curved, opened):
 
 def test_a_factor_of_the_table_leads_to_its_curves(fit, file, opened):
     page = opened(file)
-    page.click("#tab-explore")
+    open_tab(page, "explore")
     page.locator("table.factors").get_by_role("button", name="F4", exact=True).click()
     assert visible(page) == ["panel-responses"]
     assert page.locator("#responses button[aria-pressed=true]").text_content() == "F4"
@@ -262,8 +262,7 @@ def test_a_factor_without_curves_is_no_link(opened, tmp_path):
     r = dt.load_dataset("holzinger_swineford_9").corr()
     fit = dt.fit(dt.DependenceMatrix.from_matrix(r, n_obs=301))
     page = opened(fit.report(tmp_path / "r.html"))
-    page.click("#tab-explore")
-    page.wait_for_timeout(50)
+    open_tab(page, "explore")
     assert page.locator("table.factors tbody th").first.text_content() == "F1"
     assert page.locator("table.factors button.link").count() == 0
 
@@ -305,11 +304,11 @@ def test_hostile_names_are_only_text(hostile, opened, explorer):
     for button in page.locator("table.levels button").all():
         button.dispatch_event("click")
     page.select_option("#pick-level", str(fit.n_factors))
-    page.click("#tab-explore")
+    open_tab(page, "explore")
     assert explorer(page).said.startswith("Chosen: ")
     for button in page.locator("table.factors button.item").all():
         button.focus()
-    page.wait_for_timeout(100)
+    page.evaluate(SETTLE)
     assert page.evaluate("() => window.hacked") is None
     assert page.locator("img").count() == 0
     assert page.locator("script").count() == 2
@@ -393,7 +392,7 @@ def test_the_width_of_a_desktop_is_used(file, opened):
 
 def test_answers_are_pictured_and_said(fit, file, opened):
     page = opened(file)
-    page.click("#tab-items")
+    open_tab(page, "items")
     data = plain("holzinger_swineford_26")
     rows = page.locator("table.described tbody tr")
     assert rows.count() == 26
@@ -416,7 +415,7 @@ def test_no_factor_is_explained_and_the_path_is_there(opened, explorer, tmp_path
     assert "No structure describes the items better than independence" in page.text_content(
         "#panel-answer"
     )
-    page.click("#tab-explore")
+    open_tab(page, "explore")
     page.focus("#threshold")
     page.keyboard.press("Home")
     page.keyboard.press("PageUp")
