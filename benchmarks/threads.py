@@ -1,8 +1,10 @@
 """CPU seconds with the user's own settings beside one thread: ``python -m benchmarks.threads``.
 
-Threads that wait for one another burn CPU. Every piece of work is done in a new process without any
-variable that limits threads, and in one with a single thread; after a call to warm up, the median
-of five is taken. The two should cost the same, for dtstat limits linear algebra by itself.
+Threads that wait for one another burn CPU. Every piece of work is done in new processes, in turn
+with a single thread and without any variable that limits threads, so that both meet the same
+machine. After a call to warm up each process measures three times, calls of milliseconds repeated
+for a fifth of a second; the median of all is taken. The two should cost the same, for dtstat limits
+linear algebra by itself.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from benchmarks.surveys.keyed import folder
 RESULTS = ROOT / "benchmarks" / "results" / "threads.md"
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 MOST = 1.15
-CALLS = 5
+ROUNDS = 3  # processes of each kind
 WORK = {
     "fit": "dt.fit(x)",
     "fit, refined": "dt.fit(x, refine=True)",
@@ -51,10 +53,14 @@ def work():
     WORK
 
 work()
-for _ in range(CALLS):
+before = used()
+work()
+calls = max(1, round(0.2 / max(used() - before, 1e-4)))
+for _ in range(3):
     before = used()
-    work()
-    print(used() - before)
+    for _ in range(calls):
+        work()
+    print((used() - before) / calls)
 """
 LARGE = """
 import time, warnings
@@ -98,10 +104,12 @@ def rows(survey: Path) -> list[dict[str, object]]:
     for name, work in WORK.items():
         if name in SKIPPED.get(survey.name, ()):
             continue
-        code = CODE.replace("WORK", work).replace("CALLS", str(CALLS))
-        one, default = (
-            statistics.median(fresh(code, str(survey), threads=threads)) for threads in (1, None)
-        )
+        code = CODE.replace("WORK", work)
+        seconds: dict[int | None, list[float]] = {1: [], None: []}
+        for _ in range(ROUNDS):
+            for threads, measured in seconds.items():
+                measured += fresh(code, str(survey), threads=threads)
+        one, default = map(statistics.median, seconds.values())
         found.append(
             {
                 "data": survey.name,
