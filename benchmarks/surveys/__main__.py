@@ -31,7 +31,7 @@ IN_VIEW = (
 
 
 def main() -> None:
-    """Fit all surveys; write ``surveys/surveys.md`` and the short ``surveys.txt``."""
+    """Fit all surveys; write ``surveys/surveys.md``, ``surveys.txt`` and ``surveys_means.txt``."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cached", type=Path, help="folder that keyed.R filled")
     report = Report()
@@ -51,6 +51,7 @@ def main() -> None:
     (RESULTS / "surveys").mkdir(parents=True, exist_ok=True)
     (RESULTS / "surveys" / "surveys.md").write_text("\n".join(report.parts) + "\n")
     (RESULTS / "surveys.txt").write_text(_short(counted) + "\n")
+    (RESULTS / "surveys_means.txt").write_text(_shortest(counted) + "\n")
 
 
 def _peers(found: list[Ours]) -> pd.DataFrame:
@@ -197,6 +198,15 @@ def _short(counted: pd.DataFrame) -> str:
     title = "F1 against the published key, number of factors "
     first = Table.from_frame(unknown, title + "unknown", notes, digits=3).to_text()
     return first + "\n\n" + Table.from_frame(told, title + "given", given, digits=3).to_text()
+
+
+def _shortest(counted: pd.DataFrame) -> str:
+    """Show the means alone, number of factors unknown."""
+    means = _headline(counted, ["default", "better", *PEERS]).iloc[len(HEADLINE) :]
+    means = means.drop(columns=["n", "items", "scales"]).rename(columns={"survey": "surveys"})
+    notes = ["better of two: the better of the two levels that a fit prints"]
+    notes += [f"{peer}: {recipe}" for peer, recipe in PEERS.items()]
+    return Table.from_frame(means, "Mean F1, number of factors unknown", notes, digits=3).to_text()
 
 
 def _headline(counted: pd.DataFrame, columns: list[str]) -> pd.DataFrame:

@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core import canvas, checks
-from dtstat.core.arrays import BoolArray, FloatArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.errors import InputError
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Facts, Printed, Summary, Table, labeled_lines
 from dtstat.dependence.measures import strength_label
 from dtstat.trust.certificates import Claim, separated_claims
 
+VERDICTS = "certified", "open", "refuted"  # on a factor
 _MOST_NAMED = 8  # items in a cell
 
 
@@ -23,7 +25,7 @@ _MOST_NAMED = 8  # items in a cell
     shapes={
         "item_names": "p", "members": "mp", "errors": "mp", "births": "m", "deaths": "m",
         "lower": "pp", "upper": "pp", "number_errors": "k",
-        "support": "pd", "factor_names": "d",
+        "support": "pd", "factor_names": "d", "tree": "lp",
     }
 )  # fmt: skip
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,12 +56,15 @@ class Certificate(Saved, Printed):
         were not split.
     support, factor_names
         (p, d) items of the d factors that were asked about, and their names; none if none were.
+    tree
+        (l, p) factor of each item at the levels of one, two, ... factors of the fit that was asked
+        about; no row if none was.
     guaranteed
         Whether cliques and band rest on an inequality that holds at every n.
     from_rows
         Whether errors come from rows; else from a matrix, as if rows were normal.
     n_draws, seed
-        Multiplier draws behind the band; of these and of the splits of the rows.
+        Number of multiplier draws behind the band; seed of these and of the splits of the rows.
     """
 
     item_names: tuple[str, ...]
@@ -76,6 +81,7 @@ class Certificate(Saved, Printed):
     number_errors: FloatArray
     support: BoolArray
     factor_names: tuple[str, ...]
+    tree: IntArray
     guaranteed: bool
     from_rows: bool
     n_draws: int
@@ -109,22 +115,34 @@ class Certificate(Saved, Printed):
         known = self.number_errors
         return int((known <= self.error).sum()) if len(known) else None
 
-    @property
+    @cached_property
     def levels(self) -> pd.DataFrame:
-        """One row per number of factors: whether the rows reject that so few are enough.
+        """One row per number of factors: which levels of the tree the rows do not reject.
 
         Columns: n_factors, rejected (more factors are needed), error (the smallest at which that
-        would be said). The levels of the tree that are not rejected are those from the first such
-        row on: there is no upper bound, for factors may be as small as they like.
+        would be said; NaN where it was not tested), and, if a fit with a tree was asked about, how
+        many factors of its level are certified, open and refuted, and ``possible``: the level is
+        not rejected, and none of its factors is refuted. There is no upper bound on the number, for
+        factors may be as small as they like. The two reasons to exclude a level have an error
+        each, so that all that is excluded is rightly excluded with probability 1 − 2 ``error``.
         """
-        known = self.number_errors
-        return pd.DataFrame(
-            {
-                "n_factors": np.arange(len(known)),
-                "rejected": known <= self.error,
-                "error": known,
-            }
+        known, last = self.number_errors, len(self.tree)
+        counts = np.arange(max(len(known), last + 1 if last else 0))
+        errors = np.full(len(counts), np.nan)
+        errors[: len(known)] = known
+        table = pd.DataFrame(
+            {"n_factors": counts, "rejected": errors <= self.error, "error": errors}
         )
+        if not last:
+            return table
+        table = table.iloc[1 : last + 1].reset_index(drop=True)
+        verdicts = [self._level_verdicts(labels) for labels in self.tree]
+        for verdict in VERDICTS:
+            table[verdict] = [one.count(verdict) for one in verdicts]
+        return table.assign(possible=~table["rejected"] & (table["refuted"] == 0))
+
+    def _level_verdicts(self, labels: IntArray) -> list[str]:
+        return [self._verdict(labels == k)[0] for k in range(labels.max() + 1)]
 
     @cached_property
     def factors(self) -> pd.DataFrame:
@@ -137,14 +155,18 @@ class Certificate(Saved, Printed):
         columns = ["factor", "items", "verdict", "unique_children", "error"]
         rows = []
         for name, support in zip(self.factor_names, self.support.T, strict=True):
-            same = np.flatnonzero((self.members == support).all(axis=1))
-            errors = self.errors[same[0]] if len(same) else np.ones(len(support))
-            verdict = "certified" if errors.min() <= self.error else "open"
-            if verdict == "open" and self._refuted(support):
-                verdict = "refuted"
+            verdict, errors = self._verdict(support)
             sure = self._names(errors <= self.error)
             rows.append((name, self._names(support), verdict, sure, float(errors.min())))
         return pd.DataFrame(rows, columns=columns)
+
+    def _verdict(self, support: BoolArray) -> tuple[str, FloatArray]:
+        """Say what is certain about the items of a factor; and each one's error as unique child."""
+        same = np.flatnonzero((self.members == support).all(axis=1))
+        errors = self.errors[same[0]] if len(same) else np.ones(len(support))
+        if errors.min() <= self.error:
+            return "certified", errors
+        return ("refuted" if self._refuted(support) else "open"), errors
 
     def _refuted(self, members: BoolArray) -> bool:
         """Whether, by the band, every item ties more to one outside than some pair inside."""
@@ -251,27 +273,30 @@ class Certificate(Saved, Printed):
         rows = checks.integer("max_rows", max_rows, 0, "It is the number of rows of a table.")
         return certificate_summary(self, rows)
 
-    def plot(self, ax: Any = None, max_bars: int = 20) -> Any:
-        """Draw the confidence barcode; needs matplotlib (the extra ``plot``).
-
-        Bars are the thresholds between which cliques are seen in the sample, certified ones in
-        color, each with the band of its ends.
+    def plot(self, kind: str = "bars", ax: Any = None, **options: Any) -> Any:
+        """Draw what is certified; needs matplotlib (the extra ``plot``).
 
         Parameters
         ----------
+        kind
+            "bars", the confidence barcode: the thresholds between which cliques are seen in the
+            sample, certified ones in color, each with the band of its ends; at most ``max_bars``
+            (20), the certified ones first, then the longest. "levels": of each level of the tree
+            how many factors are certified, open and refuted, and which levels are rejected because
+            more factors are needed; for a fit that was asked about.
         ax
             Axes to draw on; a new figure if None.
-        max_bars
-            Most bars to draw: the certified ones first, then the longest.
+        options
+            ``max_bars``, as said above.
 
         Raises
         ------
         InputError
-            If there is no clique to draw.
+            If the kind or an option is unknown, or there is nothing to draw.
         MissingExtraError
             If matplotlib is not installed.
         """
-        return draw_certificate(self, ax, max_bars)
+        return canvas.draw(_KINDS, self, kind, ax, options)
 
     def __repr__(self) -> str:
         return self.summary().to_text().lstrip("\n")
@@ -292,7 +317,7 @@ def certificate_facts(result: Certificate) -> Facts:
         (
             "Certified",
             f"{result.certified.sum()} of {len(result.members)} cliques of the sample, as cliques "
-            f"of the population; the chance that any of these is none is at most {percent}",
+            f"of the population; the probability that any of them is not one is at most {percent}",
         )
     ]
     if result.n_separated > 1:
@@ -305,7 +330,7 @@ def certificate_facts(result: Certificate) -> Facts:
             )
         )
     if result.at_least is not None:
-        found = f"at least {result.at_least}" if result.at_least else "none is certain"
+        found = f"at least {result.at_least}" if result.at_least else "no lower bound above 0"
         facts.append(
             (
                 "Number of factors",
@@ -316,13 +341,34 @@ def certificate_facts(result: Certificate) -> Facts:
     asked = result.factors
     if len(asked):
         counts = asked["verdict"].value_counts()
-        parts = [f"{counts.get(v, 0)} {v}" for v in ("certified", "open", "refuted")]
+        parts = [f"{counts.get(v, 0)} {v}" for v in VERDICTS]
         facts.append(("Factors asked about", ", ".join(parts)))
+    if len(result.tree):
+        facts.append(("Levels", _possible_levels(result)))
     if result.guaranteed:
-        facts.append(("", "Cliques and band by an inequality that holds for every number of rows."))
+        facts.append(
+            ("", "Cliques and band rest on an inequality that holds for any number of rows.")
+        )
     elif not result.from_rows:
         facts.append(("", "Computed from a matrix, as if the rows were normal."))
     return tuple(facts)
+
+
+def _possible_levels(result: Certificate) -> str:
+    """Say which levels of the tree nothing excludes."""
+    levels = result.levels
+    possible = levels.loc[levels["possible"], "n_factors"].tolist()
+    if not possible:
+        return f"all {len(levels)} are excluded: more factors are needed, or one is refuted"
+    return f"nothing excludes {_say_numbers(possible)} of {len(levels)}"
+
+
+def _say_numbers(numbers: list[int]) -> str:
+    """Write whole numbers with runs as "4 to 11"."""
+    ends = [k for k in numbers if k + 1 not in numbers]
+    starts = [k for k in numbers if k - 1 not in numbers]
+    runs = zip(starts, ends, strict=True)
+    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs)
 
 
 def certificate_summary(result: Certificate, max_rows: int) -> Summary:
@@ -336,6 +382,8 @@ def certificate_summary(result: Certificate, max_rows: int) -> Summary:
         tables.append(_clique_table(result, max_rows))
     if result.factor_names:
         tables.append(_factor_table(result))
+    if len(result.tree):
+        tables.append(_level_table(result, max_rows))
     return Summary(head, tuple(tables))
 
 
@@ -355,9 +403,9 @@ def _clique_table(result: Certificate, max_rows: int) -> Table:
         }
     )
     notes = [
-        "Every two items of a clique depend more than a unique member and any item outside it.",
-        "unique members: those this is certified of. error: the smallest at which it would be.",
-        "seen from, to: the thresholds of the sample at which it is a clique.",
+        "Any two items of a clique depend on each other more than a unique member depends on any",
+        "item outside it. unique members: those certified to be. error: the smallest error rate at",
+        "which the clique would be certified. seen from, to: thresholds at which the sample has it.",
     ]
     if len(order) > max_rows:
         notes.append(f"{len(order) - max_rows} more certified cliques not shown.")
@@ -381,11 +429,31 @@ def _factor_table(result: Certificate) -> Table:
     return Table.from_frame(table, "Factors asked about", notes)
 
 
+def _level_table(result: Certificate, max_rows: int) -> Table:
+    frame = result.levels.iloc[:max_rows]
+    table = pd.DataFrame(
+        {
+            "factors": frame["n_factors"],
+            "more needed": np.where(frame["rejected"], "yes", ""),
+            "error": [_small(x) if np.isfinite(x) else "" for x in frame["error"]],
+            **{name: frame[name] for name in VERDICTS},
+            "possible": np.where(frame["possible"], "yes", ""),
+        }
+    )
+    notes = [
+        "more needed: so few factors are rejected; error: the smallest error rate at which they",
+        "would be. certified, open, refuted: factors of the level. possible: nothing excludes it.",
+    ]
+    if len(result.levels) > max_rows:
+        notes.append(f"{len(result.levels) - max_rows} finer levels not shown.")
+    return Table.from_frame(table, "Levels of the tree", notes)
+
+
 def _small(error: float) -> str:
     return "< .0001" if error < 1e-4 else f"{error:.4f}"
 
 
-def draw_certificate(result: Certificate, ax: Any, max_bars: int) -> Any:
+def _draw_bars(result: Certificate, ax: Any, max_bars: int = 20) -> Any:
     """Draw bars with their bands, the certified ones in color."""
     most = checks.integer("max_bars", max_bars, 1, "It is the number of bars.")
     frame = result.to_frame()
@@ -415,3 +483,41 @@ def draw_certificate(result: Certificate, ax: Any, max_bars: int) -> Any:
     canvas.set_titles(ax, title, f"threshold on {strength_label(result.measure)}")
     canvas.legend_below(ax, 3)
     return ax
+
+
+def _draw_levels(result: Certificate, ax: Any) -> Any:
+    """Stack the factors of each level by what is certain about them."""
+    levels = result.levels
+    if not len(result.tree):
+        raise InputError(
+            "There are no levels to draw. Call certify(data, structure=fit) with a fit that has a "
+            "tree (search='tree').",
+            "kind",
+        )
+    ax = canvas.axes(ax, 3.2)
+    place, below = levels["n_factors"].to_numpy(), np.zeros(len(levels))
+    colors = dict(zip(VERDICTS, (canvas.BLUE, canvas.PALE, canvas.VERMILION), strict=True))
+    for verdict in (one for one in VERDICTS if levels[one].any()):
+        height = levels[verdict].to_numpy(dtype=float)
+        ax.bar(place, height, bottom=below, width=0.7, color=colors[verdict],
+               edgecolor=canvas.INK, linewidth=0.6, label=verdict)  # fmt: skip
+        below += height
+    too_few = int(levels["rejected"].sum())
+    if too_few:
+        ax.axvspan(0.5, too_few + 0.5, color=canvas.GREY, alpha=0.18, linewidth=0,
+                   label="more factors are needed")  # fmt: skip
+    for k in levels.loc[levels["possible"], "n_factors"]:
+        ax.annotate("possible", (k, below[k - 1]), (0, 3), textcoords="offset points",
+                    ha="center", fontsize=canvas.SMALL)  # fmt: skip
+    ax.set_xlim(0.5, len(levels) + 0.5)
+    ax.set_ylim(0, len(levels) * 1.08 + 0.5)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.set_ylabel("factors of the level")
+    title = f"Levels of the tree, error at most {100 * result.error:g} % per reason"
+    canvas.set_titles(ax, title, "number of factors")
+    canvas.legend_below(ax, 4)
+    return ax
+
+
+_KINDS = {"bars": _draw_bars, "levels": _draw_levels}

@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 
 from dtstat.core import checks
-from dtstat.core.arrays import BoolArray, FloatArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.core.parallel import one_thread
@@ -88,7 +88,7 @@ def certify(
         Probability of any false certificate, at most .2.
     structure
         Factors to assess: a fit, a Structure, keys, or lavaan syntax. A fit has its measure
-        and its treatment of gaps, too.
+        and its treatment of gaps, too, and a tree of which every level is assessed.
     measure
         "pearson", "spearman", "kendall", "polychoric", "tetrachoric" or "mixed"; Spearman, or the
         measure of the fit, if None.
@@ -186,11 +186,18 @@ def certify(
         of_number,
         np.empty((len(matrix.names), 0), bool) if asked is None else asked.support,
         () if asked is None else asked.factor_names,
+        _tree(structure, len(matrix.names)),
         exact,
         source.answers is not None,
         draws,
         number,
     )
+
+
+def _tree(structure: Given | None, p: int) -> IntArray:
+    """(l, p) labels of the levels of a fit; no row of anything else."""
+    levels = structure.tree if isinstance(structure, DTFit) else ()
+    return np.array([level.labels for level in levels], dtype=np.int64).reshape(len(levels), p)
 
 
 def certifies(items: ItemData, measure: str, support: BoolArray, error: float) -> bool:

@@ -35,8 +35,10 @@
 #'   and the ends of the bar with their band) and `factors` (verdicts on `structure`), `separated`
 #'   (items of which no two measure the same single factor), `band` (one row per pair of items: a
 #'   simultaneous band for the values of the measure), `at_least` (a lower bound on the number of
-#'   factors) and `levels` (one row per number of factors: is it rejected that so few are enough),
-#'   and more. `plot()` draws the bars.
+#'   factors) and `levels` (one row per number of factors: is it rejected that so few are enough;
+#'   with a fit, how many factors of that level of its tree are certified, open and refuted, and
+#'   whether nothing excludes the level), and more. `plot()` draws the bars,
+#'   `plot(type = "levels")` the levels.
 #' @export
 #' @examples
 #' if (dt_available()) {
@@ -77,8 +79,11 @@ glance.dt_certificate <- function(x, ...) glance_part(x, ...)
 
 #' @rdname dt_plots
 #' @exportS3Method ggplot2::autoplot
-autoplot.dt_certificate <- function(object, max_bars = 20, ...) {
-  plot_certificate(object$cliques, object$measure, max_bars)
+autoplot.dt_certificate <- function(object, type = c("bars", "levels"), max_bars = 20, ...) {
+  switch(given_type(type, eval(formals(autoplot.dt_certificate)$type)),
+    bars = plot_certificate(object$cliques, object$measure, max_bars),
+    levels = plot_certified_levels(object$levels, object$error)
+  )
 }
 
 #' @rdname dt_plots
@@ -118,4 +123,41 @@ plot_certificate <- function(cliques, measure, max_bars) {
     ggplot2::labs(x = threshold_axis(measure), y = NULL) +
     dt_theme() +
     ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
+}
+
+# Factors of each level of the tree by what is certain about them.
+plot_certified_levels <- function(levels, error) {
+  verdicts <- c("refuted", "open", "certified")
+  if (!all(verdicts %in% names(levels))) {
+    stop_input("There are no levels to draw. Call dt_certify(data, structure = fit) with a fit that has a tree.")
+  }
+  counts <- data.frame(
+    n_factors = rep(levels$n_factors, length(verdicts)),
+    verdict = factor(rep(verdicts, each = nrow(levels)), verdicts),
+    count = unlist(levels[verdicts], use.names = FALSE)
+  )
+  possible <- levels[levels$possible, , drop = FALSE]
+  colors <- stats::setNames(c(ink[["red"]], "grey70", ink[["blue"]]), verdicts)
+  picture <- ggplot2::ggplot(counts, ggplot2::aes(x = .data$n_factors, y = .data$count))
+  if (any(levels$rejected)) {
+    few <- data.frame(from = 0.5, to = sum(levels$rejected) + 0.5)
+    picture <- picture +
+      ggplot2::geom_rect(
+        ggplot2::aes(xmin = .data$from, xmax = .data$to, ymin = 0, ymax = Inf),
+        data = few, inherit.aes = FALSE, fill = "grey90"
+      )
+  }
+  picture +
+    ggplot2::geom_col(ggplot2::aes(fill = .data$verdict), colour = "grey20", width = 0.7, linewidth = 0.3) +
+    ggplot2::geom_text(
+      ggplot2::aes(x = .data$n_factors, y = .data$n_factors), data = possible, label = "possible",
+      vjust = -0.4, size = 2.8
+    ) +
+    ggplot2::scale_fill_manual(name = NULL, values = colors) +
+    ggplot2::scale_x_continuous(breaks = levels$n_factors) +
+    ggplot2::labs(
+      x = "number of factors; shaded: more are needed", y = "factors of the level",
+      subtitle = paste0("Levels of the tree, error at most ", 100 * error, " % per reason")
+    ) +
+    dt_theme()
 }

@@ -33,6 +33,8 @@
 #' threshold. Types of [dt_stability()]: "items", how often an item belonged to a factor, the
 #' structure of all people outlined; "n_factors"; "sizes", agreement by number of people.
 #' [dt_invariance()]: change of CFI and RMSEA at each step; `$releases` lists what breaks one.
+#' [dt_certify()]: "bars", the confidence barcode; "levels", of a fit that was asked about, how many
+#' factors of each level are certified, open and refuted.
 #' [dt_plan()]: the chance of error by number of people. [dt_parallel_analysis()]: eigenvalues
 #' beside those of noise. [dt_describe()]: the answers to each item.
 #'

@@ -284,8 +284,51 @@ def test_guarantees_are_the_lipschitz_argument():
         assert found.errors[row, u] == pytest.approx(by_hand, rel=1e-9)
     half = (found.upper - found.lower)[0, 1] / 2
     assert 15 * bound(6000, half) <= 0.05 < 15 * bound(6000, half - 2e-6)
-    assert "every number of rows" in repr(found)
+    assert "any number of rows" in repr(found)
     with pytest.raises(InputError, match="with ties"):
         dt.certify(np.round(X), measure="kendall", guarantee=True)
     with pytest.raises(InputError, match="'mixed', and there is none"):
         dt.certify(X, measure="mixed", guarantee=True)
+
+
+def test_levels_of_a_fit_count_its_factors_by_verdict():
+    X = pd.DataFrame(clusters(1500, np.random.default_rng(5))).add_prefix("x")
+    fit = dt.fit(X)
+    found = dt.certify(X, structure=fit, seed=1, n_draws=200)
+    levels = found.levels
+    assert levels["n_factors"].tolist() == list(range(1, len(fit.tree) + 1))
+    for k in range(1, len(fit.tree) + 1):
+        asked = dt.certify(X, structure=fit.level(k).structure, seed=1, n_draws=200)
+        verdicts = asked.factors["verdict"].value_counts()
+        row = levels.iloc[k - 1]
+        for verdict in ("certified", "open", "refuted"):
+            assert row[verdict] == verdicts.get(verdict, 0), (k, verdict)
+        assert row["possible"] == (k >= found.at_least and not row["refuted"])
+    three = levels.iloc[2]
+    assert three["certified"] == 3 and three["possible"]
+    assert not levels.iloc[:2]["possible"].any()
+
+
+def test_a_level_is_excluded_where_a_factor_mixes_two_strong_pairs():
+    """Items 0, 1 and 2, 3 are close pairs; 0 with 2 and 1 with 3 are refuted as factors."""
+    rng = np.random.default_rng(2)
+    Z = rng.standard_normal((2000, 2))
+    X = pd.DataFrame(Z[:, [0, 0, 1, 1]] + 0.4 * rng.standard_normal((2000, 4)))
+    X.columns = list("abcd")
+    mixed = {"F": ["a", "c"], "G": ["b", "d"]}
+    found = dt.certify(X, structure=mixed, seed=1, min_children=2, n_draws=200)
+    assert found.factors["verdict"].tolist() == ["refuted", "refuted"]
+    assert list(found.levels) == ["n_factors", "rejected", "error"]
+
+
+def test_levels_are_drawn_and_kept_in_a_file(tmp_path):
+    X = pd.DataFrame(clusters(600, np.random.default_rng(5))).add_prefix("x")
+    found = dt.certify(X, structure=dt.fit(X), seed=1, n_draws=100)
+    ax = found.plot("levels")
+    heights = sum(bar.get_height() for bars in ax.containers for bar in bars)
+    assert heights == found.levels["n_factors"].sum()
+    found.save(tmp_path / "found.dtstat")
+    pd.testing.assert_frame_equal(dt.load(tmp_path / "found.dtstat").levels, found.levels)
+    without = dt.certify(X, seed=1, n_draws=100)
+    with pytest.raises(InputError, match="no levels to draw"):
+        without.plot("levels")
