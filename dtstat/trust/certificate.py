@@ -404,8 +404,8 @@ def _clique_table(result: Certificate, max_rows: int) -> Table:
     )
     notes = [
         "Any two items of a clique depend on each other more than a unique member depends on any",
-        "item outside it. unique members: those certified to be. error: the smallest error rate at",
-        "which the clique would be certified. seen from, to: thresholds at which the sample has it.",
+        "item outside it. unique members: those certified to be. error: the smallest error rate",
+        "at which it would be certified. seen from, to: thresholds at which the sample has it.",
     ]
     if len(order) > max_rows:
         notes.append(f"{len(order) - max_rows} more certified cliques not shown.")

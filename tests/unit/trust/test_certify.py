@@ -305,7 +305,8 @@ def test_levels_of_a_fit_count_its_factors_by_verdict():
             assert row[verdict] == verdicts.get(verdict, 0), (k, verdict)
         assert row["possible"] == (k >= found.at_least and not row["refuted"])
     three = levels.iloc[2]
-    assert three["certified"] == 3 and three["possible"]
+    assert three["certified"] == 3
+    assert three["possible"]
     assert not levels.iloc[:2]["possible"].any()
 
 
