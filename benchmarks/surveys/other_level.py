@@ -1,14 +1,15 @@
 """Rules for the other level that is printed beside the answer, and what each gives.
 
 Of the supported levels that pass the gate and have at least 1.25 (or 1.5) times as many factors as
-the answer, or the answer as many times theirs: the largest step, a peak of the steps first (the
-default); the largest step alone; the same on the side of the answer that has more of them; the
-highest agreement. "best level": the best of all supported levels, which no rule can know. A rule
-would take the place of the default if it were better on both halves.
+the answer, or the answer as many times theirs: the highest agreement (with 1.25 times the default);
+the largest step; the same, a peak of the steps first (the default until the highest agreement was
+better on both halves); the same on the side of the answer that has more of them. "best level": the
+best of all supported levels, which no rule can know.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pandas as pd
@@ -38,6 +39,18 @@ def largest_step(fit: dt.DTFit, ratio: float) -> int | None:
     return next(iter(apart(fit, ratio)), None)
 
 
+def peak_first(fit: dt.DTFit, ratio: float) -> int | None:
+    """Return the largest step among the peaks of the steps; the largest if there is none."""
+    steps = {level.n_factors: level.step for level in fit.tree}
+
+    def is_peak(k: int) -> bool:
+        around = steps.get(k - 1, -math.inf), steps.get(k + 1, -math.inf)
+        return k > 1 and all(math.isnan(step) or steps[k] >= step for step in around)
+
+    found = apart(fit, ratio)
+    return next((k for k in found if is_peak(k)), largest_step(fit, ratio))
+
+
 def fuller_side(fit: dt.DTFit, ratio: float) -> int | None:
     """Return the largest step on the side of the answer with more levels."""
     found = apart(fit, ratio)
@@ -57,6 +70,7 @@ def most_agreed(fit: dt.DTFit, ratio: float) -> int | None:
 RULES: dict[str, Rule] = {"default": lambda fit: fit.second} | {
     f"{name}, {ratio:g} times": lambda fit, rule=rule, ratio=ratio: rule(fit, ratio)
     for name, rule in (
+        ("peak first", peak_first),
         ("largest step", largest_step),
         ("fuller side", fuller_side),
         ("agreement", most_agreed),

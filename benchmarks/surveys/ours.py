@@ -9,6 +9,7 @@ from typing import Any
 
 import dtstat as dt
 from benchmarks.surveys.keyed import Survey
+from dtstat.fit.pipeline import at_level
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +41,12 @@ class Ours:
     def at(self, k: int) -> float:
         """F₁ of the level with k factors."""
         if k not in self.f1:
-            with warnings.catch_warnings(action="ignore"):
-                level = self.fit if k == self.fit.n_factors else self.fit.level(k)
-            self.f1[k] = float(dt.compare(level.structure, self.survey.truth).f1)
+            support, names = self.fit.support, self.fit.item_names
+            if k != self.fit.n_factors:
+                with warnings.catch_warnings(action="ignore"):
+                    support = at_level(self.fit, k, ("",) * k, (), tested=False).support
+            found = dt.compare(dt.Structure(support, names), self.survey.truth)
+            self.f1[k] = float(found.f1)
         return self.f1[k]
 
     @property
