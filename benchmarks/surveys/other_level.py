@@ -1,15 +1,15 @@
 """Rules for the other level that is printed beside the answer, and what each gives.
 
 Of the supported levels that pass the gate and have at least 1.25 (or 1.5) times as many factors as
-the answer, or the answer as many times theirs: the highest agreement (with 1.25 times the default);
-the largest step; the same, a peak of the steps first (the default until the highest agreement was
-better on both halves); the same on the side of the answer that has more of them. "best level": the
-best of all supported levels, which no rule can know.
+the answer, or the answer as many times theirs: the largest step, a peak of the steps first (the
+default); the largest step alone; the same on the side of the answer that has more of them; the
+highest agreement. "best level": the best of all supported levels, which no rule can know. A rule
+would take the place of the default if it were better on both halves and by two standard errors of
+the difference over all surveys.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import pandas as pd
@@ -39,18 +39,6 @@ def largest_step(fit: dt.DTFit, ratio: float) -> int | None:
     return next(iter(apart(fit, ratio)), None)
 
 
-def peak_first(fit: dt.DTFit, ratio: float) -> int | None:
-    """Return the largest step among the peaks of the steps; the largest if there is none."""
-    steps = {level.n_factors: level.step for level in fit.tree}
-
-    def is_peak(k: int) -> bool:
-        around = steps.get(k - 1, -math.inf), steps.get(k + 1, -math.inf)
-        return k > 1 and all(math.isnan(step) or steps[k] >= step for step in around)
-
-    found = apart(fit, ratio)
-    return next((k for k in found if is_peak(k)), largest_step(fit, ratio))
-
-
 def fuller_side(fit: dt.DTFit, ratio: float) -> int | None:
     """Return the largest step on the side of the answer with more levels."""
     found = apart(fit, ratio)
@@ -70,7 +58,6 @@ def most_agreed(fit: dt.DTFit, ratio: float) -> int | None:
 RULES: dict[str, Rule] = {"default": lambda fit: fit.second} | {
     f"{name}, {ratio:g} times": lambda fit, rule=rule, ratio=ratio: rule(fit, ratio)
     for name, rule in (
-        ("peak first", peak_first),
         ("largest step", largest_step),
         ("fuller side", fuller_side),
         ("agreement", most_agreed),
@@ -94,7 +81,9 @@ def run(report: Report, found: list[Ours]) -> None:
     group = pd.Series({one.survey.name: one.survey.group for one in found})
     half = halves(found, lambda name: name).loc[f1.index]
     columns = {f"{name} ({(group == name).sum()})": f1[group == name].mean() for name in SETS}
+    gain = f1.sub(f1["default"], axis=0)
     columns |= {f"{name} half ({(half == name).sum()})": f1[half == name].mean() for name in HALVES}
+    columns |= {"gain": gain.mean(), "its error": gain.std() / len(gain) ** 0.5}
     report.heading("The other level that is printed")
     report.line(f"```\n{__doc__}```")
     table = pd.DataFrame(columns).reset_index(names="rule")

@@ -20,12 +20,11 @@ as a step. With a the level's agreement and 1/n the price that chance alone can 
 
 how much cheaper joins are in the octave above the level than in the one below. Single prices would
 do for five factors; of thirty, neighbors differ by little, and by chance. The answer is the level
-of the largest step. Two kinds of evidence are in it: that one fewer factor would cost much more
+of the largest step; the other printed level has the largest step of those with at least a quarter
+more or fewer factors, since five and six factors are hardly two levels, and is a peak of the steps
+if there is another one. Two kinds of evidence are in it: that one fewer factor would cost much more
 than one more would gain, and that ways to sort the items which know nothing of each other agree.
 Ratios are free of units, so that the answer does not drift with the number of rows or items.
-
-The other printed level is, of the supported ones with at least a quarter more or fewer factors,
-that on which ways to sort the items agree most; five and six factors are hardly two levels.
 
 Levels whose closest two factors correlate by more than .9, the limit of discriminant validity for
 near constructs (Henseler, Ringle & Sarstedt 2015), are no answer: such factors are parts of one,
@@ -33,8 +32,7 @@ and with enough rows every small misfit would make some. With one factor support
 answer; with no more than chance holds together, none.
 
 The rule was chosen on keyed surveys: ``benchmarks/results/surveys`` lists what else was tried, and
-how each does on the half of the surveys that it was not chosen on; that for the other level is
-better on both halves than those that go by steps.
+how each does on the half of the surveys that it was not chosen on.
 
 References
 ----------
@@ -217,15 +215,16 @@ def _by_steps(levels: list[Level], supported: int) -> list[int]:
 
 
 def _other_level(levels: list[Level], order: list[int], answer: int) -> int | None:
-    """Find the level apart from the answer that ways to sort the items agree on most."""
+    """Find the level apart from the answer that stands out most, best a peak of the steps."""
     apart = [k for k in order if k >= _APART * answer or answer >= _APART * k]
-    several = [k for k in apart if k > 1]
+    steps = {level.n_factors: level.step for level in levels}
+    lowest = -math.inf
 
-    def agreed(k: int) -> float:
-        agreement = levels[k - 1].agreement
-        return -1.0 if math.isnan(agreement) else agreement
+    def is_peak(k: int) -> bool:
+        around = steps.get(k - 1, lowest), steps.get(k + 1, lowest)
+        return k > 1 and all(math.isnan(step) or steps[k] >= step for step in around)
 
-    return max(several, key=agreed) if several else next(iter(apart), None)
+    return next((k for k in apart if is_peak(k)), apart[0] if apart else None)
 
 
 def fit_level(evaluator: Evaluator, bars: Barcode, level: Level, rules: Rules, n: float) -> Fitted:
