@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.certify import number, planner, power, surveys, tails, theory, validity
+from benchmarks.certify import attacks, number, planner, power, surveys, tails, theory, validity
 from benchmarks.harness import ROOT, run_parts
 
 RESULTS = ROOT / "benchmarks" / "results" / "certify"
@@ -13,6 +13,7 @@ PARTS = {
     "tails": tails.run,
     "theory": theory.run,
     "planner": planner.run,
+    "attacks": attacks.run,
     "surveys": surveys.run,
 }
 

@@ -14,7 +14,7 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import InputError
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Facts, Printed, Summary, Table, labeled_lines
-from dtstat.dependence.measures import strength_label
+from dtstat.dependence.measures import LATENT, strength_label
 from dtstat.trust.certificates import Claim, separated_claims
 
 VERDICTS = "certified", "open", "refuted"  # on a factor
@@ -63,6 +63,8 @@ class Certificate(Saved, Printed):
         Whether cliques and band rest on an inequality that holds at every n.
     from_rows
         Whether errors come from rows; else from a matrix, as if rows were normal.
+    ratings
+        Whether any item is a rating, or has two answers.
     n_draws, seed
         Number of multiplier draws behind the band; seed of these and of the splits of the rows.
     """
@@ -84,6 +86,7 @@ class Certificate(Saved, Printed):
     tree: IntArray
     guaranteed: bool
     from_rows: bool
+    ratings: bool
     n_draws: int
     seed: int
 
@@ -95,7 +98,13 @@ class Certificate(Saved, Printed):
 
     @cached_property
     def separated(self) -> tuple[Claim, ...]:
-        """Certified cliques of which any two have different factors behind their unique members."""
+        """Certified cliques of which any two have different factors behind their unique members.
+
+        None where ratings are correlated by their ranks or codes, for how much these say of the
+        variable behind an item then depends on how its answers are distributed.
+        """
+        if self.ratings and self.measure not in LATENT:
+            return ()
         rows, items = np.nonzero(self.errors <= self.error)
         claims = [Claim(int(k), int(u)) for k, u in zip(rows, items, strict=True)]
         sizes = self.members.sum(axis=1)
@@ -334,8 +343,7 @@ def certificate_facts(result: Certificate) -> Facts:
         facts.append(
             (
                 "Number of factors",
-                f"{found} (error at most {percent}), small ones included, if the items follow a "
-                "linear factor model",
+                f"{found} (error at most {percent}), however small, if {_factor_model(result)}",
             )
         )
     asked = result.factors
@@ -352,6 +360,14 @@ def certificate_facts(result: Certificate) -> Facts:
     elif not result.from_rows:
         facts.append(("", "Computed from a matrix, as if the rows were normal."))
     return tuple(facts)
+
+
+def _factor_model(result: Certificate) -> str:
+    """Say what has to be true for the bound on the number of factors."""
+    if result.measure == "pearson" and not result.ratings:
+        return "the items follow a linear factor model"
+    behind = "cuts of" if result.ratings else "increasing functions of"
+    return f"the items are {behind} normal variables that follow a linear factor model"
 
 
 def _possible_levels(result: Certificate) -> str:

@@ -77,7 +77,7 @@ def certify(
     A second statement, with the same error of its own, is a lower bound on the number of factors:
     so many are needed for the correlations of the normal variables behind the items to follow a
     linear factor model with independent errors, whatever the loadings. Small factors count, such as
-    two items with the same wording.
+    two items with the same wording. By Pearson, continuous items need not be normal.
 
     Parameters
     ----------
@@ -189,6 +189,7 @@ def certify(
         _tree(structure, len(matrix.names)),
         exact,
         source.answers is not None,
+        items is not None and any(kind != "continuous" for kind in items.kinds),
         draws,
         number,
     )

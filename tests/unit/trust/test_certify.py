@@ -160,7 +160,8 @@ def test_clear_factors_are_certified_and_nothing_else():
         found = dt.certify(X, seed=1)
         sure = {frozenset(np.flatnonzero(one).tolist()) for one in found.members[found.certified]}
         assert {frozenset(range(3 * k, 3 * k + 3)) for k in range(3)} <= sure
-        assert found.n_separated == 3
+        # Ranks of ratings say nothing about separation.
+        assert found.n_separated == (0 if kind == "ratings" else 3)
 
 
 def test_no_factor_no_certificate():
@@ -333,3 +334,21 @@ def test_levels_are_drawn_and_kept_in_a_file(tmp_path):
     without = dt.certify(X, seed=1, n_draws=100)
     with pytest.raises(InputError, match="no levels to draw"):
         without.plot("levels")
+
+
+def test_ranks_of_ratings_with_unlike_distributions_do_not_separate_one_factor():
+    """Half of the items are skewed to the left, half to the right: within halves they tie more."""
+    rng = np.random.default_rng(9)
+    n, cuts = 5000, np.quantile(rng.standard_normal(100_000), [0.6, 0.8, 0.9, 0.96])
+    Z = 0.8 * rng.standard_normal((n, 1)) + 0.6 * rng.standard_normal((n, 8))
+    X = np.digitize(Z * np.repeat([1, -1], 4), cuts).astype(float)
+    found = dt.certify(X, seed=1, n_draws=50, n_splits=0)
+    assert found.certified.sum() > 1
+    assert found.n_separated == 0
+    assert dt.certify(X, measure="polychoric", seed=1, n_draws=50, n_splits=0).n_separated <= 1
+
+
+@pytest.mark.parametrize(("measure", "model"), [("pearson", "the items follow"), (None, "normal")])
+def test_the_bound_on_the_number_names_its_model(measure, model):
+    X = clusters(400, np.random.default_rng(3))
+    assert model in repr(dt.certify(X, measure=measure, seed=1, n_draws=20))
