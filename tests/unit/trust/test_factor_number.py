@@ -6,9 +6,10 @@ from scipy import stats
 
 import dtstat as dt
 from dtstat.data.items import as_items
+from dtstat.dependence.compute import RowDependence
 from dtstat.dependence.influence import pair_influences
 from dtstat.trust import factor_number as module
-from dtstat.trust.factor_number import combine_splits, hardly_overlap, number_errors
+from dtstat.trust.factor_number import _Half, _tail, combine_splits, hardly_overlap, number_errors
 
 
 def answers(n, seed, loadings, Phi):
@@ -123,3 +124,21 @@ def test_overlap_counts_rows_in_the_four_cells_at_the_best_cuts():
     assert not hardly_overlap(as_items(X.astype(float)))
     corners = [0, 20, 60, 80]  # one row of each: nine are left, whatever the cuts
     assert hardly_overlap(as_items(np.delete(X, corners, axis=0).astype(float)))
+
+
+def test_a_factor_too_small_to_be_seen_does_not_make_the_test_liberal():
+    """Lemma 3b: 40 items that hardly measure the factor beside 2 that do not. Raw: a quarter."""
+    p, n, sets = 42, 300, 120
+    first, second = np.zeros((2, p, 2))
+    first[0:20, 0] = second[20:40, 0] = 1 / 20
+    first[40, 1] = second[41, 1] = 1.0
+    loadings = np.repeat([0.15, 0.0], [40, 2])
+    small = 0
+    for k in range(sets):
+        rng = np.random.default_rng([8, k])
+        X = rng.standard_normal((2 * n, 1)) * loadings
+        X += np.sqrt(1 - loadings**2) * rng.standard_normal((2 * n, p))
+        rows = RowDependence(as_items(X, screened=False), "pearson")
+        halves = [_Half.of(rows, part) for part in np.split(np.arange(2 * n), 2)]
+        small += _tail(*halves, first, second) <= 0.05
+    assert small / sets <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / sets)
