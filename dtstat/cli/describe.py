@@ -24,6 +24,7 @@ def describe(
     aside: options.Aside = None,
     sheet: options.SheetName = None,
     levels: options.LevelTexts = None,
+    labels: options.Labels = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -56,9 +57,9 @@ def describe(
 
     Example: dtstat describe likert_survey
     """
-    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels)
+    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels, labels)
     outputs = {"--csv": csv, "--people": people, "--json": json_file}
-    check_outputs(outputs, force, (file, model))
+    check_outputs(outputs, force, (file, model, labels))
     ends = options.parse_numbers("limits", limits) if limits else None
     if ends is not None and len(ends) != 2:
         raise InputError(f"--limits must be two numbers, as in '1,5'; got '{limits}'.")

@@ -11,6 +11,7 @@ import typer
 
 import dtstat
 from dtstat.cli import options
+from dtstat.cli.fit import fit_as_json
 from dtstat.cli.options import as_records, check_outputs, write_csv, write_json
 from dtstat.core.errors import InputError
 from dtstat.fit.request import FitRequest
@@ -35,6 +36,7 @@ _OF_ANSWERS = (
     "aside",
     "sheet",
     "levels",
+    "labels",
     "resamples",
     "stability",
 )
@@ -64,6 +66,7 @@ def diagnose(
     aside: options.Aside = None,
     sheet: options.SheetName = None,
     levels: options.LevelTexts = None,
+    labels: options.Labels = None,
     resamples: options.Resamples = options.RESAMPLES,
     stability: options.StabilityResamples = 0,
     sizes: Annotated[
@@ -94,9 +97,9 @@ def diagnose(
 
     Example: dtstat diagnose holzinger_swineford_9 --stability 200
     """
-    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels)
+    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels, labels)
     outputs = {"--csv": csv, "--json": json_file, "--save": save}
-    check_outputs(outputs, force, (file, model), {"--checkpoint": checkpoint})
+    check_outputs(outputs, force, (file, model, labels), {"--checkpoint": checkpoint})
     _check_stability(stability, matrix, model, sizes, checkpoint)
     shares = options.parse_numbers("sizes", sizes)
     data, measure, missing = options.read_input(file, matrix, n_obs, measure, missing, reading)
@@ -112,6 +115,7 @@ def diagnose(
             missing=missing,
             structure=structure,
             seed=seed,
+            labels=labels if matrix else None,
         )
     bar = sys.stderr.isatty()
     if matrix or not resamples:
@@ -162,26 +166,30 @@ def _write(
         write_csv(result.tidy(), csv)
     if json_file is not None:
         call = {"command": "diagnose", "file": file, **asdict(result.fit.call)}
-        audit = result.audit
-        frames = {
-            "about": result.glance(),
-            "margins": result.tidy(),
-            "factors": result.factors,
-            "unique_children": audit.factors,
-            "dropping": audit.dropping,
-            "outside": audit.outside,
-        }
-        if stable is not None:
-            frames |= {
-                "stability": stable.glance(),
-                "stability_of_items": stable.items,
-                "stability_of_factors": stable.factors,
-                "n_factors": stable.n_factors,
-            }
-        content = {name: as_records(frame) for name, frame in frames.items()}
-        write_json(json_file, call, {"verdict": result.verdict, **content})
+        write_json(json_file, call, _as_json(result, stable))
     if save is not None:
         result.save(save, overwrite=True)
+
+
+def _as_json(result: dtstat.Diagnosis, stable: dtstat.Stability | None) -> dict[str, object]:
+    audit = result.audit
+    frames = {
+        "about": result.glance(),
+        "margins": result.tidy(),
+        "factors": result.factors,
+        "unique_children": audit.factors,
+        "dropping": audit.dropping,
+        "outside": audit.outside,
+    }
+    if stable is not None:
+        frames |= {
+            "stability": stable.glance(),
+            "stability_of_items": stable.items,
+            "stability_of_factors": stable.factors,
+            "n_factors": stable.n_factors,
+        }
+    content = {name: as_records(frame) for name, frame in frames.items()}
+    return {"verdict": result.verdict, **content}
 
 
 def report(
@@ -224,6 +232,7 @@ def report(
     aside: options.Aside = None,
     sheet: options.SheetName = None,
     levels: options.LevelTexts = None,
+    labels: options.Labels = None,
     resamples: options.Resamples = options.RESAMPLES,
     stability: options.StabilityResamples = 0,
     seed: Annotated[
@@ -231,6 +240,10 @@ def report(
         typer.Option(help="The same seed gives the same page.", show_default="a fresh one"),
     ] = None,
     jobs: options.Jobs = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Write what the page shows to this file, for programs."),
+    ] = None,
     force: options.Force = False,
 ) -> None:
     """Write the analysis as one interactive page, to read or to send, or as a Word document.
@@ -242,9 +255,9 @@ def report(
 
     Example: dtstat report holzinger_swineford_26
     """
-    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels)
+    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels, labels)
     page = output or Path(f"{Path(file).stem}_report.html")
-    check_outputs({"--output": page}, force, (file,))
+    check_outputs({"--output": page, "--json": json_file}, force, (file, labels))
     bar = sys.stderr.isatty()
     if Path(file).suffix == _SAVED:
         fit, diagnosis = _load_saved(file, context)
@@ -265,6 +278,7 @@ def report(
                 missing=missing,
                 seed=seed,
                 progress=bar,
+                labels=labels if matrix else None,
             )
         diagnosis = None
         if fit.n_factors and resamples and not matrix:
@@ -273,6 +287,12 @@ def report(
         if stability:
             stable = dtstat.stability(data, stability, fit, seed=seed, n_jobs=jobs, progress=bar)
     fit.report(page, diagnosis, stable, title, overwrite=True)
+    if json_file is not None:
+        call = {"command": "report", "file": file, "output": str(page), **reading.in_json()}
+        found = fit_as_json(fit)
+        if diagnosis is not None:
+            found["diagnosis"] = _as_json(diagnosis, stable)
+        write_json(json_file, {**call, **asdict(fit.call)}, found)
     how = "" if page.suffix.lower() == ".docx" else "; open it in a browser"
     typer.echo(f"{fit.explanation}\nWrote {page}{how}.")
 

@@ -94,6 +94,7 @@ def fit(
     aside: options.Aside = None,
     sheet: options.SheetName = None,
     levels: options.LevelTexts = None,
+    labels: options.Labels = None,
     cutoff: Annotated[float, typer.Option(help="Leave smaller loadings blank.")] = 0.3,
     rows: Annotated[
         int, typer.Option(min=0, help="Structures listed as what else was possible.")
@@ -131,7 +132,7 @@ def fit(
 
     Example: dtstat fit holzinger_swineford_26
     """
-    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels)
+    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels, labels)
     outputs = {
         "--csv": csv,
         "--candidates": candidates,
@@ -141,7 +142,7 @@ def fit(
         "--lavaan": lavaan,
         "--save": save,
     }
-    check_outputs(outputs, force, (file,), {"--checkpoint": checkpoint})
+    check_outputs(outputs, force, (file, labels), {"--checkpoint": checkpoint})
     if scores is not None and matrix:
         raise InputError("--scores does not go with --matrix; people are scored by their answers.")
     if curves is not None and preset is None:
@@ -169,6 +170,7 @@ def fit(
             n_jobs=jobs,
             progress=sys.stderr.isatty(),
             checkpoint=checkpoint,
+            labels=labels if matrix else None,
         )
     typer.echo(options.fit_in_shell(repr(result.summary(cutoff, rows))))
     call = {
@@ -204,7 +206,7 @@ def _write(
         "--candidates": lambda file: write_csv(result.candidates, file),
         "--scores": lambda file: write_csv(options.with_ids(result.factor_scores(data)), file),
         "--curves": lambda file: write_csv(result.response_curves(), file),
-        "--json": lambda file: write_json(file, call, _as_json(result)),
+        "--json": lambda file: write_json(file, call, fit_as_json(result)),
         "--lavaan": lambda file: write_text(file, result.to_lavaan() + "\n"),
         "--save": lambda file: result.save(file, overwrite=True),
     }
@@ -213,7 +215,8 @@ def _write(
             writers[option](file)
 
 
-def _as_json(result: dtstat.DTFit) -> dict[str, object]:
+def fit_as_json(result: dtstat.DTFit) -> dict[str, object]:
+    """Return what was found, as JSON knows it."""
     return {
         "n_obs": result.n_obs,
         "n_effective": result.n_effective,

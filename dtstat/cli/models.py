@@ -75,6 +75,7 @@ def cfa(
     aside: options.Aside = None,
     sheet: options.SheetName = None,
     levels: options.LevelTexts = None,
+    labels: options.Labels = None,
     csv: Annotated[Path | None, typer.Option(help="Write all parameters to this file.")] = None,
     json_file: Annotated[
         Path | None,
@@ -88,8 +89,8 @@ def cfa(
 
     Example: dtstat cfa holzinger_swineford_9 --model "speed =~ x7 + x8 + x9"
     """
-    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels)
-    check_outputs({"--csv": csv, "--json": json_file}, force, (file, model))
+    reading = options.Reading(columns, missing_codes, drop, id_column, aside, sheet, levels, labels)
+    check_outputs({"--csv": csv, "--json": json_file}, force, (file, model, labels))
     text = options.model_text(model)
     fit = dtstat.cfa(
         options.answers(file, reading.keeping(group, weights, cluster)),

@@ -116,6 +116,12 @@ LevelTexts = Annotated[
     str | None,
     typer.Option(help="Answers that are texts, from low to high, separated by commas."),
 ]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        help="Texts of the items: a codebook (a file with a column 'item' and a column 'text')."
+    ),
+]
 IsMatrix = Annotated[
     bool,
     typer.Option(
@@ -171,6 +177,7 @@ class Reading(NamedTuple):
     aside: str | None = None
     sheet: str | None = None
     levels: str | None = None
+    labels: str | None = None
 
     def arguments(self) -> dict[str, Any]:
         """Arguments of :func:`dtstat.read_survey`."""
@@ -242,7 +249,10 @@ def answers(file: str, reading: Reading) -> pd.DataFrame:
         raise InputError(f"There is no file and no data set '{file}'. {nearest(file, DATASETS)}")
     shipped = dtstat.read_survey(data_folder() / f"{file}.csv", **reading.arguments())
     texts = item_texts(file)
-    shipped.attrs["item_texts"] = {name: texts[name] for name in shipped if name in texts}
+    shipped.attrs["item_texts"] = {
+        **{name: texts[name] for name in shipped if name in texts},
+        **shipped.attrs.get("item_texts", {}),
+    }
     return shipped
 
 

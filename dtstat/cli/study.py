@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Protocol
 
@@ -12,10 +13,11 @@ import typer
 
 from dtstat import studies
 from dtstat.cli import options
-from dtstat.cli.options import check_outputs, write_text
+from dtstat.cli.options import as_records, check_outputs, write_json, write_text
 from dtstat.core import checks
 from dtstat.core.canvas import pyplot
 from dtstat.core.tables import Summary
+from dtstat.studies.recovery import HighDimCall, RecoveryCall
 
 Seed = Annotated[int, typer.Option(help="The same seed gives the same data sets.")]
 Jobs = Annotated[int | None, typer.Option(help="Data sets done in parallel; -1 for all cores.")]
@@ -29,6 +31,9 @@ Out = Annotated[
 TableFile = Annotated[
     Path | None,
     typer.Option(help="Write the table to this file: csv, md, txt, html or tex."),
+]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", help="Write the table to this file, for programs.")
 ]
 PICTURES = (".png", ".pdf", ".svg")
 
@@ -85,6 +90,7 @@ def table1(
     jobs: Jobs = None,
     out: Out = None,
     table: TableFile = None,
+    json_file: JsonFile = None,
     force: options.Force = False,
 ) -> None:
     """Repeat the paper's first simulation (Table 1).
@@ -96,7 +102,7 @@ def table1(
 
     Example: dtstat study table1 --reps 5 --out table1.jsonl
     """
-    check_outputs({"--table": table}, force, resumed={"--out": out})
+    check_outputs({"--table": table, "--json": json_file}, force, resumed={"--out": out})
     write = _writer(table)
     result = studies.table1(
         reps,
@@ -114,6 +120,7 @@ def table1(
     )
     typer.echo(repr(result.summary()))
     write(result)
+    _write_json(json_file, "study table1", result)
 
 
 @study.command()
@@ -147,6 +154,7 @@ def highdim(
     jobs: Jobs = None,
     out: Out = None,
     table: TableFile = None,
+    json_file: JsonFile = None,
     figure: Annotated[
         Path | None,
         typer.Option(help="Draw the outcomes as the paper does, to this file: png, pdf or svg."),
@@ -162,7 +170,9 @@ def highdim(
 
     Example: dtstat study highdim --reps 2 --sizes 50,100 --out highdim.jsonl
     """
-    check_outputs({"--table": table, "--figure": figure}, force, resumed={"--out": out})
+    check_outputs(
+        {"--table": table, "--figure": figure, "--json": json_file}, force, resumed={"--out": out}
+    )
     write = _writer(table)
     if figure is not None:
         _check_ending("figure", figure, PICTURES)
@@ -181,12 +191,17 @@ def highdim(
     )
     typer.echo(repr(result.summary()))
     write(result)
+    _write_json(json_file, "study highdim", result)
     if figure is not None:
         result.plot(figure)
 
 
 class _Result(Protocol):
     """What is written of a study."""
+
+    @property
+    def call(self) -> RecoveryCall | HighDimCall:
+        """What was asked for."""
 
     def table(self) -> pd.DataFrame:
         """Numbers."""
@@ -202,6 +217,12 @@ def _writer(table: Path | None) -> Callable[[_Result], object]:
     _check_ending("table", table, tuple(_FORMATS))
     text = _FORMATS[table.suffix.lower()]
     return lambda result: write_text(table, text(result).rstrip("\n") + "\n")
+
+
+def _write_json(file: Path | None, command: str, result: _Result) -> None:
+    if file is not None:
+        call = {"command": command, **asdict(result.call)}
+        write_json(file, call, {"table": as_records(result.table())})
 
 
 def _check_ending(name: str, file: Path, known: tuple[str, ...]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,10 +24,12 @@ _TEXT, _CELL, _NARROW = 11, 10, 8  # points; the last for tables of many columns
 _MANY_COLUMNS = 9
 _SHORT, _FIRST_ROWS = 12, 4  # rows
 _PAGE = 6.5  # inches between the margins
-_LONG_SHARE = 0.25  # of the page, at least, for columns of long texts
 _MARGIN = 0.05  # inches beside the text of a cell
 _LETTER = 0.56  # width of a letter on average, in parts of its height
 _WIDEST_CELL = 60  # letters
+_LINE = 15  # points, of a row in Excel
+_BREAK = re.compile(r"\s+|(?<=_)")  # where a line may end
+_MAY_BREAK = "\u200b"  # has no width; Word by itself breaks no line behind "_"
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,8 @@ def _add_table(docx: Any, document: Any, grid: Grid) -> None:
     lines = [*([grid.headers] if named else []), *grid.rows]
     table = document.add_table(len(lines), len(grid.headers))
     table.autofit = False
-    points = _CELL if len(grid.headers) <= _MANY_COLUMNS else _NARROW
+    crowded = len(grid.headers) > _MANY_COLUMNS or sum(_least_widths(grid, _CELL)) > _PAGE
+    points = _NARROW if crowded else _CELL
     size = Pt(points)
     _set_margins(docx, table)
     right = docx.enum.text.WD_ALIGN_PARAGRAPH.RIGHT
@@ -140,7 +144,9 @@ def _add_table(docx: Any, document: Any, grid: Grid) -> None:
             paragraph.paragraph_format.space_after = Pt(1)
             paragraph.paragraph_format.keep_with_next = together
             paragraph.alignment = right if side == "r" else None
-            _write_cell(paragraph, text, grid.apa, head=named and k == 0, size=size)
+            head = named and k == 0
+            shown = text.replace("_", f"_{_MAY_BREAK}") if head else text
+            _write_cell(paragraph, shown, grid.apa, head=head, size=size)
     _rule(docx, table, named)
     space = document.add_paragraph()
     space.paragraph_format.space_before = Pt(3)
@@ -169,18 +175,36 @@ def _line(docx: Any, document: Any, text: str, bold: bool, italic: bool = False)
 
 
 def _column_widths(grid: Grid, points: float) -> list[float]:
-    """Share the page: by the longest cell; long texts get what the others leave of it."""
-    letters = [max(map(_letters, column)) for column in zip(grid.headers, *grid.rows, strict=True)]
-    inches = [_LETTER * points / 72 * (count + 1) + 2 * _MARGIN for count in letters]
-    wide = sum(width for width, long in zip(inches, grid.long, strict=True) if long)
-    narrow = sum(inches) - wide
-    room = max(_PAGE - narrow, _LONG_SHARE * _PAGE)
-    shrunk = [
-        width * min(1.0, room / wide) if long else width
-        for width, long in zip(inches, grid.long, strict=True)
-    ]
-    scale = min(1.0, _PAGE / sum(shrunk))
-    return [scale * width for width in shrunk]
+    """Share the page: each column has its longest word, and a share of what its cells want more.
+
+    Long texts give way first, then all columns, down to their longest words.
+    """
+    columns = list(zip(grid.headers, *grid.rows, strict=True))
+    wanted = [_inches(max(map(_letters, column)), points) for column in columns]
+    least = _least_widths(grid, points)
+    for long_only in (True, False):
+        gives = [long or not long_only for long in grid.long]
+        excess = sum(wanted) - _PAGE
+        spare = sum(w - m for w, m, give in zip(wanted, least, gives, strict=True) if give)
+        if excess > 0 and spare > 0:
+            kept = max(0.0, 1 - excess / spare)
+            wanted = [
+                m + kept * (w - m) if give else w
+                for w, m, give in zip(wanted, least, gives, strict=True)
+            ]
+    scale = min(1.0, _PAGE / sum(wanted))
+    return [scale * width for width in wanted]
+
+
+def _least_widths(grid: Grid, points: float) -> list[float]:
+    """Widths of the longest words."""
+    columns = zip(grid.headers, *grid.rows, strict=True)
+    words = [[word for cell in column for word in _BREAK.split(cell)] for column in columns]
+    return [_inches(max(map(_letters, column)), points) for column in words]
+
+
+def _inches(letters: float, points: float) -> float:
+    return _LETTER * points / 72 * (letters + 1) + 2 * _MARGIN
 
 
 def _letters(text: str) -> float:
@@ -306,13 +330,17 @@ def _fill_sheet(openpyxl: Any, sheet: Any, grid: Grid) -> None:
     sheet.page_setup.fitToHeight = 0  # as many pages as rows need, each as wide as the table
     if named:
         sheet.freeze_panes = sheet.cell(row - len(grid.rows), 2)
+    longest = [max(map(len, cells)) for cells in zip(grid.headers, *grid.rows, strict=True)]
+    widths = [min(max(letters + 2, 8), _WIDEST_CELL) for letters in longest]
     for note in [f"Note. {grid.note}"] if grid.apa and grid.notes else grid.notes:
-        _text_cell(sheet, row, 1, note)
+        cell = _text_cell(sheet, row, 1, note)
+        # As wide as the table, so that a printed sheet is not scaled to its longest note.
+        sheet.merge_cells(start_row=row, end_row=row, start_column=1, end_column=len(widths))
+        cell.alignment = Alignment(vertical="top", wrap_text=True)
+        sheet.row_dimensions[row].height = _LINE * math.ceil(1.1 * len(note) / sum(widths))
         row += 1
-    for column, cells in enumerate(zip(grid.headers, *grid.rows, strict=True), start=1):
-        letter = openpyxl.utils.get_column_letter(column)
-        width = max(map(len, cells)) + 2
-        sheet.column_dimensions[letter].width = min(max(width, 8), _WIDEST_CELL)
+    for column, width in enumerate(widths, start=1):
+        sheet.column_dimensions[openpyxl.utils.get_column_letter(column)].width = width
 
 
 def _text_cell(sheet: Any, row: int, column: int, text: str) -> Any:

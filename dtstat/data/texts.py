@@ -18,7 +18,7 @@ Labels = Mapping[str, str] | pd.Series | pd.DataFrame | str | os.PathLike[str] |
 _ITEM = ("item", "name", "variable", "variable name", "var", "column", "code", "field name")
 _TEXT = (
     *("text", "item text", "item_text", "label", "question", "question text", "wording"),
-    *("statement", "description", "variable label", "field label"),
+    *("statement", "description", "variable label", "field label", "content", "item"),
 )
 _ADVICE = "Give a dict from item to its question, as in labels={'q1': 'I worry a lot'}."
 
@@ -44,8 +44,8 @@ def given_texts(labels: Labels, names: Sequence[str]) -> dict[str, str]:
     Parameters
     ----------
     labels
-        Dict or Series from item to text; or a codebook, a DataFrame or a file with a column for the
-        names of the items and one for their texts; None for none.
+        Dict or Series from item to text; or a codebook, a DataFrame or a file with a column (or
+        row names) for the names of the items and one for their texts; None for none.
     names
         Names of the items.
 
@@ -61,7 +61,7 @@ def given_texts(labels: Labels, names: Sequence[str]) -> dict[str, str]:
     """
     if labels is None:
         return {}
-    texts = _as_texts(labels)
+    texts = _as_texts(labels, names)
     for item, text in texts.items():
         if text is not None and not isinstance(text, str) and text == text:  # NaN is no text
             raise checks.refusal("labels", f"texts; that of '{item}' is none", text, _ADVICE)
@@ -76,12 +76,12 @@ def given_texts(labels: Labels, names: Sequence[str]) -> dict[str, str]:
     return {name: one_line(text) for name, text in known.items() if text.strip()}
 
 
-def _as_texts(labels: object) -> dict[str, Any]:
+def _as_texts(labels: object, names: Sequence[str]) -> dict[str, Any]:
     """Return what was given as a dict from item to text."""
     if isinstance(labels, str | os.PathLike):
-        labels = read_raw(labels).frame
+        labels = _read_codebook(labels)
     if isinstance(labels, pd.DataFrame):
-        return _from_codebook(labels)
+        return _from_codebook(labels, names)
     if isinstance(labels, pd.Series):
         labels = labels.to_dict()
     if not isinstance(labels, Mapping):
@@ -91,18 +91,29 @@ def _as_texts(labels: object) -> dict[str, Any]:
     return {str(item): text for item, text in labels.items()}
 
 
-def _from_codebook(book: pd.DataFrame) -> dict[str, Any]:
-    lowered = {str(name).strip().lower(): name for name in book.columns}
-    item = next((lowered[name] for name in _ITEM if name in lowered), None)
-    text = next((lowered[name] for name in _TEXT if name in lowered), None)
+def _read_codebook(path: str | os.PathLike[str]) -> pd.DataFrame:
+    try:
+        return read_raw(path).frame
+    except InputError as error:  # two files may be read at a time: say which one it is
+        raise InputError(str(error).replace("`path`", "`labels`"), "labels") from None
+
+
+def _from_codebook(book: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
+    """Texts by item; a column named "item" may hold either, as its cells show."""
+    wanted = set(names)
+    lowered = {str(name).strip().lower(): book[name].tolist() for name in book.columns}
+    cells = {k: [str(cell).strip() for cell in lowered[k]] for k in _ITEM if k in lowered}
+    if not isinstance(book.index, pd.RangeIndex):
+        cells["row names"] = [str(name).strip() for name in book.index]
+    item = next((name for name in cells if wanted & set(cells[name])), next(iter(cells), None))
+    text = next((name for name in _TEXT if name in lowered and name != item), None)
     if item is None or text is None:
         listed = ", ".join(f"'{name}'" for name in list(book.columns)[:10])
         raise InputError(
             f"A codebook in `labels` must have a column 'item' and a column 'text'; got {listed}.",
             "labels",
         )
-    names = (str(name).strip() for name in book[item].tolist())
-    return dict(zip(names, book[text].tolist(), strict=True))
+    return dict(zip(cells[item], lowered[text], strict=True))
 
 
 def one_line(text: str) -> str:

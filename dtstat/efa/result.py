@@ -22,7 +22,7 @@ from dtstat.core.plots import draw_loadings
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary, Table, with_texts
 from dtstat.data.items import ItemData, as_items, rows_to_score, with_scores
-from dtstat.data.texts import given_texts
+from dtstat.data.texts import Labels, given_texts
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
@@ -46,7 +46,7 @@ def efa(
     rotation: str = "oblimin",
     method: str = "minres",
     n_obs: int | None = None,
-    labels: Mapping[str, str] | None = None,
+    labels: Labels = None,
 ) -> EFAFit:
     """Fit an exploratory factor model, to compare a structure with the classical approach.
 

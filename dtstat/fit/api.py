@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import get_args
 
@@ -15,7 +14,7 @@ from dtstat.core.errors import InputError, nearest
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
 from dtstat.data.items import ItemData, as_items
 from dtstat.data.readers import as_frame, has_names, take_columns
-from dtstat.data.texts import given_texts
+from dtstat.data.texts import Labels, given_texts
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.matrix import DependenceMatrix
@@ -65,7 +64,7 @@ def fit(
     n_jobs: Jobs = None,
     progress: Progress = None,
     checkpoint: CheckpointFile = None,
-    labels: Mapping[str, str] | None = None,
+    labels: Labels = None,
 ) -> DTFit:
     """Find the factors behind the items, fit them, and say what else was possible.
 
@@ -153,10 +152,10 @@ def fit(
         With curves: file to which each structure is added when it is fitted. The same call resumes
         where that file ends, whatever ended it.
     labels
-        Questions of the items, for tables, pictures and the page: a dict from item to text (items
-        of a codebook that are not fitted are passed over). Without it, those that the data carry
-        in ``attrs["item_texts"]``, as :func:`dtstat.read_survey` and :func:`dtstat.load_dataset`
-        leave them there.
+        Questions of the items, for tables, pictures and the page: a dict from item to text, or a
+        codebook as in :func:`dtstat.read_survey` (items that are not fitted are passed over).
+        Without it, those that the data carry in ``attrs["item_texts"]``, as
+        :func:`dtstat.read_survey` and :func:`dtstat.load_dataset` leave them there.
 
     Returns
     -------

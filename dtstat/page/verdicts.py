@@ -51,6 +51,8 @@ def factor_verdict(name: str, core: Bar | None, verdict: str) -> str:
 def _ground(diagnosis: Diagnosis) -> str:
     found = diagnosis.factors.groupby("verdict", sort=False)["factor"].agg(list)
     if len(found) == 1 and len(found.iloc[0]) > 1:
+        if found.index[0] == "unsure":  # "all are not" may be read as "not all are"
+            return f"None of the {len(found.iloc[0])} factors is seen beyond chance."
         return f"All {len(found.iloc[0])} factors {_GROUND[found.index[0]][1]}."
     parts = (
         f"{_listed(found[key])} {words[len(found[key]) > 1]}"

@@ -25,7 +25,8 @@
 #' @return A data frame. The text of an item is the attribute `label` of its column, as in haven, and
 #'   goes along into [dt_fit()] and [dt_describe()]. `attr(x, "aside")` names the columns that are no
 #'   items, which all functions of dtstat leave out unless they are asked for one by name. `x[rows, ]`
-#'   keeps it; a choice of columns, and `subset()`, do not.
+#'   keeps that attribute but, as R does with plain vectors, drops the texts; a choice of columns keeps
+#'   the texts and drops the attribute. `dt_fit(x[rows, ], labels = x)` has both.
 #' @seealso [dt_describe()] for what to look at next.
 #' @export
 #' @examples
@@ -45,12 +46,11 @@ dt_read_survey <- function(path, missing_codes = NULL, columns = NULL, drop = NU
   if (!(is.character(path) && length(path) == 1 && !is.na(path))) {
     stop_input("`path` must be the name of a file.")
   }
-  if (is.character(labels) && !is.null(names(labels))) labels <- as.list(labels)
   if (is.list(levels)) levels <- lapply(levels, many)
   arguments <- list(
     path = path.expand(path), missing_codes = if (is.list(missing_codes)) lapply(missing_codes, many) else
       many(missing_codes), columns = columns, drop = drop, id = id, aside = aside,
-    levels = if (is.list(levels)) levels else many(levels), labels = labels, sheet = sheet,
+    levels = if (is.list(levels)) levels else many(levels), labels = given_labels(labels), sheet = sheet,
     header_rows = header_rows
   )
   without_nan(ask("read_survey", arguments, call = call))

@@ -52,7 +52,10 @@
 #' @param checkpoint With curves: file to which each structure is added when it is fitted.
 #'   The same call goes on where that file ends, whatever ended it.
 #' @param labels What the items ask, for tables, plots and the page: a named vector or list, item to
-#'   text. Without it, the attribute `label` of the columns, as haven reads it from SPSS files.
+#'   text; a codebook as in [dt_read_survey()], or one with the items as row names, as in psychTools;
+#'   or a data frame whose columns have the attribute `label`. Without it, that attribute of the
+#'   columns of `x`, as haven reads it from SPSS files. R drops it from plain vectors when rows are
+#'   chosen: `dt_fit(answers[rows, ], labels = answers)` keeps it.
 #' @param ... Arguments of the default method.
 #' @return An object of class `dt_fit`: a list that prints, tidies and saves without Python.
 #'   `levels` is a data frame, one row per number of factors: `n_factors`; `chosen`; `level` ("fine"

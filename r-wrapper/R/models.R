@@ -126,7 +126,7 @@ body(dt_growth) <- quote(fit_model("growth", environment(), match.call(), ...))
 #' @param method "minres" or "ml".
 #' @param n_obs Number of people behind a covariance or correlation matrix, or behind a matrix of
 #'   dependence that does not know it; tests and RMSEA need it.
-#' @param labels What the items ask: a named vector or list, item to text. Without it, the attribute
+#' @param labels What the items ask, in any form that [dt_fit()] takes. Without it, the attribute
 #'   `label` of the columns.
 #' @param ... Arguments of psych's `fa()` by its names: `nfactors`, `rotate`, `fm`, `n.obs`, and `cor`
 #'   ("cor", "poly", "tet", "mixed", or a name of [dt_measures()]) for other correlations.

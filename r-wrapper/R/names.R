@@ -53,11 +53,25 @@ text_column <- function(items, texts, taken) {
   unname(asked)
 }
 
-# A named vector or list of texts as the list that Python reads.
+# Texts of items, in any form R has them, as the list, the codebook or the file that Python reads.
 given_labels <- function(labels) {
   if (is.null(labels)) return(NULL)
+  if (is.data.frame(labels)) return(codebook(labels))
+  if (is.character(labels) && length(labels) == 1 && is.null(names(labels))) return(path.expand(labels))
   if (is.null(names(labels))) {
     stop_input("`labels` must have the names of the items: c(A1 = \"its question\", ...).")
   }
+  if (is.factor(labels)) labels <- stats::setNames(as.character(labels), names(labels))
   as.list(labels)
+}
+
+# Answers whose columns have labels, or a table of items; that of psych has them as row names.
+codebook <- function(labels) {
+  texts <- lapply(labels, attr, "label", exact = TRUE)
+  texts <- texts[vapply(texts, is.character, NA)]
+  if (length(texts)) return(lapply(texts, `[`, 1))
+  labels <- data.frame(lapply(labels, function(x) if (is.factor(x)) as.character(x) else x),
+                       row.names = row.names(labels), check.names = FALSE)
+  if (is.character(attr(labels, "row.names"))) labels[["variable name"]] <- row.names(labels)
+  labels
 }

@@ -84,3 +84,20 @@ test_that("habits of psych and lavaan are taken", {
   expect_equal(dt_fit(nine, structure = keys)$structure$factors, names(keys))
   expect_equal(dt_cfa(nine, keys)$n_obs, 301)
 })
+
+test_that("texts may be a codebook, a file, or columns with labels", {
+  skip_without_python()
+  nine <- as.data.frame(as.matrix(nine()))
+  by_row <- data.frame(Item = asked, Keying = 1, row.names = names(asked), stringsAsFactors = TRUE)
+  book <- data.frame(item = names(asked), text = unname(asked))
+  file <- tempfile(fileext = ".csv")
+  utils::write.csv(book, file, row.names = FALSE)
+  labeled <- nine
+  for (item in names(asked)) attr(labeled[[item]], "label") <- asked[[item]]
+  rows <- labeled[1:200, ] # R drops the labels of plain vectors here
+  wanted <- dt_fit(nine[1:200, ], labels = asked)$item_texts
+  for (given in list(by_row, book, file, labeled, factor(asked))) {
+    if (is.factor(given)) names(given) <- names(asked)
+    expect_equal(dt_fit(rows, labels = given)$item_texts, wanted)
+  }
+})

@@ -14,7 +14,7 @@ OUTPUTS = {
     "fit": ["--csv", "--candidates", "--scores", "--curves", "--json", "--lavaan", "--save"],
     "path": ["--csv", "--json"],
     "diagnose": ["--csv", "--json", "--save"],
-    "report": ["--output"],
+    "report": ["--output", "--json"],
     "cfa": ["--csv", "--json"],
     "invariance": ["--csv", "--json"],
     "describe": ["--csv", "--people", "--json"],

@@ -1,3 +1,4 @@
+import json
 import re
 
 import numpy as np
@@ -263,3 +264,41 @@ def test_the_help_names_every_option_of_answers(run):
     assert status == 0
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
     assert all(option_name(name.removesuffix("_column")) in plain for name in _OF_ANSWERS)
+
+
+def test_json_has_what_the_page_shows(run, tmp_path):
+    page, file = tmp_path / "a.html", tmp_path / "a.json"
+    given = (*BY_NAME, "--seed", 1, "--resamples", 5, "--stability", 5, "--columns", "x1-x9")
+    assert run(*given, "-o", page, "--json", file)[0] == 0
+    found = json.loads(file.read_text())
+    fit = dt.fit(NINE)
+    assert found["call"]["command"] == "report"
+    assert found["call"]["columns"] == ["x1-x9"]
+    assert found["structure"] == {
+        name: list(items) for name, items in fit.structure.to_keys().items()
+    }
+    assert found["diagnosis"]["verdict"] == dt.diagnose(fit, NINE, 5, seed=1).verdict
+    assert len(found["diagnosis"]["stability_of_items"]) == 9
+    assert run(*given, "-o", page, "--json", file)[0] == 2  # both exist
+
+
+def test_json_of_a_saved_fit_has_no_diagnosis(run, saved, tmp_path):
+    file = tmp_path / "b.json"
+    assert run("report", saved / "fit.dtstat", "-o", tmp_path / "b.html", "--json", file)[0] == 0
+    assert "diagnosis" not in json.loads(file.read_text())
+
+
+def test_labels_are_those_of_a_codebook(run, survey, tmp_path):
+    book = tmp_path / "book.csv"
+    book.write_text("item,text\nx1,Sees cubes\nage,How old\n")
+    for command in (["fit"], ["report", "-o", tmp_path / "c.html"], ["describe"]):
+        status, out, err = run(*command[:1], survey, *command[1:], "--labels", book)
+        assert (status, err) == (0, "")
+        shown = (tmp_path / "c.html").read_text() if "report" in command else out
+        assert "Sees cubes" in shown
+    square = tmp_path / "r.csv"
+    NINE.corr().to_csv(square)
+    status, out, err = run("fit", square, "--matrix", "--n-obs", 301, "--labels", book)
+    assert "Sees cubes" in out
+    assert run("fit", survey, "--labels", book, "--json", book, "--force")[0] == 2
+    assert book.read_text().startswith("item")

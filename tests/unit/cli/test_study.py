@@ -1,4 +1,5 @@
 import inspect
+import json
 import shlex
 
 import pandas as pd
@@ -163,3 +164,11 @@ def test_help_has_an_example_that_runs(run, tmp_path, monkeypatch):
 def test_the_program_knows_its_studies():
     assert "\n  study " in CliRunner().invoke(app, []).output
     assert "\n  table1 " in CliRunner().invoke(app, ["study"]).output
+
+
+def test_json_has_the_table_and_the_call(run, tmp_path):
+    file = tmp_path / "t.json"
+    assert run(*SMALL, "--json", file)[0] == 0
+    found = json.loads(file.read_text())
+    assert found["call"]["command"] == "study table1"
+    assert {row["selection"] for row in found["table"]} == {"oracle", "likelihood"}

@@ -302,3 +302,18 @@ def test_numbers_are_not_broken_in_tables_of_many_columns():
     widths = documents._column_widths(grid, 8)
     assert sum(widths) <= 6.5 + 1e-9
     assert min(widths) >= 5 * 0.5 * 8 / 72 + 2 * 0.05  # five letters and the margins beside them
+
+
+def test_columns_are_as_wide_as_their_longest_words(tmp_path):
+    names = ("Agreeableness", "Conscientiousness", "Extraversion", "Neuroticism", "Openness")
+    text = "Carry the conversation to a higher level."
+    row = ("O3", text, *["0.75"] * 5)
+    table = Table("Loadings", ("item", "text", *names), (row,), "llrrrrr", long=True)
+    widths = documents._column_widths(table.grid(), 8)
+    assert sum(widths) <= 6.5 + 1e-9
+    longest = [4, 12, *map(len, names)]
+    assert all(w >= 0.5 * n * 8 / 72 + 0.1 for w, n in zip(widths, longest, strict=True))
+    table = Table("Reliability", ("factor", "alpha_lower"), (("F1", "0.70"),), "lr")
+    file = table.save(tmp_path / "t.docx")
+    heads = grid(docx.Document(str(file)).tables[0])[0]
+    assert heads == ["factor", "alpha_\u200blower"]

@@ -40,6 +40,24 @@ def test_labels_may_be_a_codebook_with_other_items():
 
 
 @pytest.mark.parametrize(
+    "codebook",
+    [
+        pd.DataFrame({"item": ["a", "age"], "text": ["Asked", "Age"]}),
+        pd.DataFrame({"Item": ["Asked", "Age"], "scale": ["s", "s"]}, index=["a", "age"]),
+        pd.DataFrame({"Item": ["Asked", "Age"], "Variable": ["a", "age"]}),
+        pd.DataFrame({"Name": ["a", "age"], "Label": ["Asked", "Age"], "item": [1, 2]}),
+    ],
+)
+def test_a_column_called_item_holds_names_or_texts_as_its_cells_show(codebook):
+    assert given_texts(codebook, ["a", "b"]) == {"a": "Asked"}
+
+
+def test_a_codebook_that_is_no_file_is_called_by_its_argument():
+    with pytest.raises(InputError, match="`labels` must be a file that exists"):
+        given_texts("absent.csv", ["a"])
+
+
+@pytest.mark.parametrize(
     ("labels", "words"),
     [
         (["a"], "a dict from item to text"),
