@@ -89,8 +89,8 @@ def diagnose(
     """Say how far to trust the factors, and whether the data meet what the method assumes.
 
     Whether every two items of a factor depend more on each other than any two of different
-    factors, by what margin, and which pairs decide; which factors stand on firm ground by
-    themselves; which items a factor hangs on; which items were left out and why.
+    factors, by what margin, and which pairs decide; which factors are clearly supported at their
+    own thresholds; which items a factor depends on; which items were left out and why.
 
     Example: dtstat diagnose holzinger_swineford_9 --stability 200
     """

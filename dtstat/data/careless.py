@@ -1,4 +1,4 @@
-"""Signs that a person answered without reading, each beside what honest people would show.
+"""Signs that a person answered without reading, each beside what attentive respondents would show.
 
 Rules of thumb, such as "ten equal answers in a row", suit one questionnaire and not the next. Here
 every index is compared with that of people drawn to answer as these items are answered: from a

@@ -26,7 +26,7 @@ _FEWEST_SCALES = 3
 _INDICES = {
     "longest_string": (
         "equal answers in a row",
-        "look at these rows; straight-lining is not a real answer",
+        "look at these rows; long runs of identical answers suggest careless responding",
     ),
     "variability": (
         "hardly any variability",
@@ -34,14 +34,14 @@ _INDICES = {
     ),
     "distance": (
         "unusual combinations (Mahalanobis distance)",
-        "look at these rows; their answers do not go together as others' do",
+        "look at these rows; such combinations of answers are unusual in the sample",
     ),
     "even_odd": (
         "inconsistent halves of scales (even-odd)",
         "look at these rows; halves of the same scales disagree",
     ),
     "repeat": (
-        "all answers as in an earlier row",
+        "same answers as an earlier row",
         "check whether somebody was entered twice; keep one row per person",
     ),
 }

@@ -140,8 +140,8 @@ def _compare(
 def _check_criterion(request: FitRequest) -> None:
     if request.estimator in NETWORKS and request.criterion in INFORMATION:
         raise InputError(
-            f"The criterion '{request.criterion}' counts parameters, and a network has no honest "
-            "count. Use criterion='validation_2se' or 'validation', or the estimator 'spline'.",
+            f"The criterion '{request.criterion}' counts parameters, and the number of effective "
+            "parameters of a network is not known. Use criterion='validation_2se' or 'validation', or the estimator 'spline'.",
             "criterion",
         )
 
@@ -196,7 +196,9 @@ def _proposals(problem: Problem, request: FitRequest, run: Run) -> tuple[list[Pr
     proposals = most_promising(fitted, searching(request.criterion), n, most)
     if run.structure is not None or count <= len(proposals):
         return proposals, ""
-    return proposals, f"Of {count} structures the best {len(proposals)} by the copula got curves. "
+    best = f"best {len(proposals)}" if len(proposals) > 1 else "best"
+    said = f"Curves were fitted to the {best} of {count} structures, ranked by the copula model. "
+    return proposals, said
 
 
 def _held(

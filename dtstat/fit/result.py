@@ -92,8 +92,8 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         """One row per structure considered, the chosen one first.
 
         Columns: n_factors, n_loadings, n_uncovered, log_likelihood, n_parameters; cost (the
-        criterion that chose, ebic where steps did, with the rows counted as ``n_effective``; NaN if
-        rows held out chose);
+        criterion that decided, ebic when steps decided, with the rows counted as ``n_effective``;
+        NaN when held-out rows decided);
         aic, bic, ebic (with all rows counted, as other programs do); held_out (mean log-likelihood
         of rows not fitted), behind and behind_se (how far behind the best), monte_carlo_se, origin,
         fitted (False: could not win, scores are bounds).
@@ -197,14 +197,15 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         return self.responses.loading_frame(self.item_names, self.factor_names)
 
     def response_curves(self) -> pd.DataFrame:
-        """Return how each item answers to its factors, on the item's own scale.
+        """Return how each item responds to its factors, on the item's own scale.
 
         Returns
         -------
         DataFrame
             item, factor, z (value of the factor), value (mean answer there; other factors of the
             item averaged over), lower and upper (95 % band; NaN where none is known: with
-            networks, and without curves of their own, where items bend as their margins do).
+            networks, and without curves of their own, where the curvature comes from the item's
+            marginal distribution).
 
         Raises
         ------
@@ -401,9 +402,9 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
             Result of :func:`dtstat.diagnose` with the data, for intervals; made without them if
             omitted.
         stability
-            Result of :func:`dtstat.stability`, to be shown, too.
+            Result of :func:`dtstat.stability`, to include in the report.
         title
-            Head line; what was found if omitted.
+            Title of the page; generated from the result if omitted.
         overwrite
             Whether to replace any other file of that name.
 

@@ -44,7 +44,7 @@ dt_regress <- function(formula, fit, data) {
   found$call <- call
   found$formula <- formula
   found$notes <- c(in_r(found$notes), if (design$has_groups) paste(
-    "Groups are compared as if items measured the same in each; dt_invariance() tests that."
+    "Group comparisons assume that items measure the same thing in each group; test this with dt_invariance()."
   ))
   structure(found, class = "dt_regression")
 }
