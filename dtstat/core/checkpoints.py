@@ -250,7 +250,9 @@ def _read(file: Path, argument: str) -> bytes:
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if file.exists() and not stat.S_ISREG(file.stat().st_mode):
-            raise InputError(f"Cannot write '{file}': it is not a regular file. Name another.", argument)
+            raise InputError(
+                f"Cannot write '{file}': it is not a regular file. Name another.", argument
+            )
         return file.read_bytes() if file.exists() else b""
     except OSError as error:
         raise _unusable("read", file, error, "Name another file.", argument) from None
@@ -314,8 +316,8 @@ def parse_records(file: Path, content: bytes, argument: str = "out") -> list[Rec
         record = _from_line(line)
         if record is None:
             raise InputError(
-                f"Line {number} of the checkpoint file '{file}' is damaged: it holds {line[:20]!r}. "
-                "Delete that line; it will be recomputed.",
+                f"Line {number} of the checkpoint file '{file}' is damaged: it holds "
+                f"{line[:20]!r}. Delete that line; it will be recomputed.",
                 argument,
             )
         records.append(record)
@@ -328,8 +330,8 @@ def _append(file: Path, lines: bytes, expected: int, argument: str) -> int:
         with file.open("ab") as opened:
             if opened.seek(0, os.SEEK_END) != expected:
                 raise InputError(
-                    f"The checkpoint file '{file}' was changed by another process while this one worked. "
-                    "Let one of them write to it; the same call then goes on from there.",
+                    f"The checkpoint file '{file}' was changed by another process while this one "
+                    "worked. Let one of them write to it; the same call then goes on from there.",
                     argument,
                 )
             opened.write(lines)

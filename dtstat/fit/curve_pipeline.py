@@ -141,7 +141,8 @@ def _check_criterion(request: FitRequest) -> None:
     if request.estimator in NETWORKS and request.criterion in INFORMATION:
         raise InputError(
             f"The criterion '{request.criterion}' counts parameters, and the number of effective "
-            "parameters of a network is not known. Use criterion='validation_2se' or 'validation', or the estimator 'spline'.",
+            "parameters of a network is not known. Use criterion='validation_2se' or 'validation', "
+            "or the estimator 'spline'.",
             "criterion",
         )
 

@@ -316,13 +316,13 @@ def factors_table(frame: pd.DataFrame, title: str) -> Table:
     notes = [
         "from, to: thresholds between which the core is an independent maximal clique; width: the "
         "length of that interval.",
-        "core: the longest-lived such clique within the factor. unique: number of items that belong "
-        "to no other factor.",
+        "core: the longest-lived such clique within the factor. unique: number of items that "
+        "belong to no other factor.",
     ]
     if any(not core for core in frame["core"]):
         notes.append(
-            "No core: a remainder of overlapping cliques, or a factor visible only after others are "
-            "accounted for."
+            "No core: a remainder of overlapping cliques, or a factor visible only after others "
+            "are accounted for."
         )
     table = Table.from_frame(shown, title, notes)
     return replace(table, alignment="lrrrrrl")

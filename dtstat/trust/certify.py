@@ -63,7 +63,7 @@ def certify(
     n_splits: int = 3,
     seed: Seed = None,
 ) -> Certificate:
-    """State which factors are certain, with all statements holding jointly with probability 1 − error.
+    """State which factors are certain; all statements hold jointly with probability 1 − error.
 
     A clique of items is certified if in the population any two of its items depend on each other
     more than its unique member depends on any item outside: then a threshold exists at which it is
@@ -74,10 +74,10 @@ def certify(
     children of a latent factor follows if a threshold between its ends is one that separates
     pairs with a common factor from others (thresholdability), and every factor has a unique child.
 
-    A second statement, with its own error rate of the same size, is a lower bound on the number of factors:
-    so many are needed for the correlations of the normal variables behind the items to follow a
-    linear factor model with independent errors, whatever the loadings. Small factors count, such as
-    two items with the same wording.
+    A second statement, with its own error rate of the same size, is a lower bound on the number of
+    factors: so many are needed for the correlations of the normal variables behind the items to
+    follow a linear factor model with independent errors, whatever the loadings. Small factors
+    count, such as two items with the same wording.
 
     Parameters
     ----------

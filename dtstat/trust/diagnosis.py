@@ -124,8 +124,8 @@ class Diagnosis(Saved, Printed):
     def error_bound(self) -> float:
         """Bound on P(Ê(τ₀) ≠ E₀), if the margin of the population is that of the sample.
 
-        τ₀ is in the middle of the gap. Each pair uses its own number of rows. 1 if the margin is not
-        positive; NaN without a bound, as for items with ties.
+        τ₀ is in the middle of the gap. Each pair uses its own number of rows. 1 if the margin is
+        not positive; NaN without a bound, as for items with ties.
         """
         if self.bound is None:
             return float("nan")
