@@ -147,7 +147,7 @@ def _check_stability(
     if count == 1:
         raise InputError("--stability must be 2 or more; 200 is usually enough.")
     if sizes is not None and not count:
-        raise InputError("--sizes goes with --stability.")
+        raise InputError("--sizes applies only with --stability.")
 
 
 def _write(

@@ -158,8 +158,8 @@ def describe(
 ) -> Description:
     """Describe items, and screen items and people before anything is computed from them.
 
-    Nothing is refused that can be described: items without answers, constant items and codes such
-    as 99 are findings here.
+    Anything that can be described is accepted: items without answers, constant items and codes
+    such as 99 are findings here.
 
     Parameters
     ----------

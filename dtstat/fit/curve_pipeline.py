@@ -308,7 +308,7 @@ def _warned(items: ItemData, request: FitRequest) -> list[str]:
         return []
     text = (
         f"Networks take ratings for numbers ({quote_names(few)}), and the choice of structure "
-        "suffers. Use the estimator 'spline', which models ratings as ratings."
+        "suffers. Use the estimator 'spline', which models ratings as ordinal."
     )
     warn(text, EstimationWarning, stacklevel=4)
     return [text]

@@ -289,7 +289,8 @@ def _explain_level(best: Contender, outcome: Outcome, asked: bool) -> str:
         )
     if outcome.second is not None:
         other = outcome.second
-        text += f" The other level that stands out has {other} factor{'s' * (other > 1)}."
+        which = "Another" if asked else "The other"
+        text += f" {which} level that stands out has {other} factor{'s' * (other > 1)}."
     return text
 
 

@@ -1,6 +1,6 @@
 #' Fit a confirmatory factor model, a structural equation model or growth curves
 #'
-#' For a structure that theory gives, or to put a found one beside it. The model is completed as
+#' For a structure that theory gives, or to compare one that was found with it. The model is completed as
 #' lavaan's `cfa` does: residual variances, correlated factors, and the first loading of every
 #' factor fixed at 1. `dt_sem()` is the same; with regressions it reads better. `dt_growth()` models
 #' means as lavaan's `growth` does: those of factors are free, the intercepts of outcomes 0.
@@ -17,8 +17,8 @@
 #'   Pearson correlations, see [dt_dependence_matrix()].
 #' @param model Text in lavaan's syntax, in which columns may have the names that [make.names()]
 #'   makes of theirs; a fitted model, to fit the same text again; or anything else that
-#'   [dt_structure()] takes, such as a list of keys or a result of [dt_fit()]: every factor then
-#'   points where the first of its items that is not reversed points.
+#'   [dt_structure()] takes, such as a list of keys or a result of [dt_fit()]: every factor is then
+#'   oriented like its first non-reversed item.
 #' @param estimator "ml": maximum likelihood; "mlr": the same with standard errors and tests that do
 #'   not need normal answers, from the scores of the rows; "mlm", "mlmv", "mlmvs": from the fourth
 #'   moments, with tests adjusted in mean, mean and variance (shifted), and mean and variance (other
@@ -44,7 +44,7 @@
 #' @param group_equal Parameters that are equal in all groups, some of "loadings", "intercepts",
 #'   "means", "thresholds", "regressions", "residuals", "residual_covariances", "lv_variances",
 #'   "lv_covariances".
-#' @param group_partial Parameters that are not equal all the same, as in "visual =~ x2".
+#' @param group_partial Exceptions: parameters left free, such as "visual =~ x2".
 #' @param effect_coding `TRUE`: loadings average 1 and intercepts 0 in each factor, instead of a
 #'   marker item; or one of "loadings", "intercepts".
 #' @param information "expected", "observed" or "first.order", on which standard errors of ml
@@ -116,7 +116,7 @@ body(dt_growth) <- quote(fit_model("growth", environment(), match.call(), ...))
 
 #' Fit an exploratory factor model
 #'
-#' The classical way, to compare a structure of [dt_fit()] with.
+#' The classical approach, for comparison with [dt_fit()].
 #'
 #' @param x Answers (data frame or matrix, people in rows; Pearson correlations are taken, on the
 #'   rows each pair has in common), or a matrix of dependence made by [dt_dependence()] or

@@ -2,7 +2,7 @@
 #'
 #' The factors themselves take part, not scores: coefficients are free of the bias that scores have,
 #' and standard errors contain that of the loadings (two steps, local SAM; Rosseel and Loh 2022).
-#' Ratings are taken as ratings. Factors have mean 0 and variance 1 in the rows used.
+#' Ratings are modeled as ordinal. Factors have mean 0 and variance 1 in the rows used.
 #'
 #' Rows without the outcome or a covariate are left out, and counted; missing answers to items are no
 #' reason to leave a row out. Comparing groups takes for granted that items measure the same in each:
