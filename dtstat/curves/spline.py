@@ -136,8 +136,8 @@ def fit_spline(
     found = _run(X, _start(X, support, weaker, n_categories), Z, rng, steps, progress)
     if found is None:
         raise EstimationError(
-            f"{_FROZEN} It froze again after a restart: factors of this structure coincide. Use the "
-            "estimator 'copula', or a structure with fewer factors."
+            f"{_FROZEN} It froze again after a restart: factors of this structure coincide. Use "
+            "the estimator 'copula', or a structure with fewer factors."
         )
     return replace(found, restarts=1)
 

@@ -190,13 +190,13 @@ def fit(
     4000 rows of 20 items, in two runs; networks: 10 to 60.
 
     ``preset="paper"`` differs from the paper, or fills in what the paper leaves open, as follows.
-    Factors start at draws from the Gaussian copula model of the structure, Φ at its factor correlations.
-    Φ is held fixed for 100 iterations, then goes a tenth of the way to the correlations of each
-    draw. Tuning of the sampler ends after 50 moves at the latest; if it freezes, estimation is
-    restarted once with slower updates; a structure that freezes twice is dropped. Items are standardized,
-    noise variances at least .001. The structure in which every item is a factor is left out (the
-    paper assumes d < p). Draws for held-out rows are preconditioned. The chosen structure is
-    fitted again to all rows.
+    Factors start at draws from the Gaussian copula model of the structure, Φ at its factor
+    correlations. Φ is held fixed for 100 iterations, then goes a tenth of the way to the
+    correlations of each draw. Tuning of the sampler ends after 50 moves at the latest; if it
+    freezes, estimation is restarted once with slower updates; a structure that freezes twice is
+    dropped. Items are standardized, noise variances at least .001. The structure in which every
+    item is a factor is left out (the paper assumes d < p). Draws for held-out rows are
+    preconditioned. The chosen structure is fitted again to all rows.
 
     Examples
     --------
@@ -212,8 +212,8 @@ def fit(
     data = _take_correlations(data, n_obs)
     if isinstance(data, SparseDependence):
         raise InputError(
-            "`data` must contain all pairs, but only those above a floor were kept. Fit the items of "
-            "some factors: fit(data[items]), with items from solution_path(...).at(threshold).",
+            "`data` must contain all pairs, but only those above a floor were kept. Fit the items "
+            "of some factors: fit(data[items]), with items from solution_path(...).at(threshold).",
             "data",
         )
     if isinstance(data, DependenceMatrix):
@@ -245,7 +245,8 @@ def fit(
     grid = check_thresholds(thresholds if preset is None else int(request.thresholds))
     if grid is not None and request.search != "threshold":
         raise InputError(
-            "`thresholds` applies only to search='threshold'; with 'tree' every factor has its own.",
+            "`thresholds` applies only to search='threshold'; with 'tree' every factor has its "
+            "own.",
             "thresholds",
         )
     run = Run(measure, grid, known, check_jobs(n_jobs), progress, checkpoint)

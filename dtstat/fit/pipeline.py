@@ -393,8 +393,8 @@ def _warn_of_difficulty(items: ItemData, found: FitRecord) -> tuple[str, ...]:
     near = min(one.correlation for one in pairs)
     latent = "mixed" if "continuous" in items.kinds else "polychoric"
     text = (
-        f"The factors appear to reflect item difficulty ({told}); with polychoric correlations, which "
-        f"do not depend on that, they correlate by {near:.2f}{' or more' * (len(pairs) > 1)} and "
+        f"The factors appear to reflect item difficulty ({told}); with polychoric correlations, "
+        f"which do not depend on that, they correlate by {near:.2f}{' or more' * (len(pairs) > 1)} and "
         "may be one. Correlations of items with two or three answers shrink when one is easy and "
         f"the other hard; use fit(data, measure='{latent}')."
     )

@@ -238,8 +238,8 @@ def margin_intervals(
     done = resample(work, rows.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress, saved=saved)
     if not done.outcomes:
         raise EstimationError(
-            "None of the resamples can be used: each has an item that does not vary. Leave out items "
-            "with rare answers, or leave out `data` for a diagnosis without intervals."
+            "None of the resamples can be used: each has an item that does not vary. Leave out "
+            "items with rare answers, or leave out `data` for a diagnosis without intervals."
         )
     if done.interrupted:
         warn(

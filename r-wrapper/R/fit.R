@@ -28,8 +28,9 @@
 #'   With curves, long-tailed items are fitted by their normal scores, except with
 #'   `preset = "paper"`.
 #' @param criterion "step": among the levels the data support, the one where removing a factor costs
-#'   most relative to what adding one gains and where different ways of sorting the items agree; where there is no tree, or curves are fitted, it means "ebic". "ebic", "bic", "aic": fit
-#'   against number of parameters. "validation", "validation_2se", "cv": likelihood of people left out.
+#'   most relative to what adding one gains and where different ways of sorting the items agree; where
+#'   there is no tree, or curves are fitted, it means "ebic". "ebic", "bic", "aic": fit against number of
+#'   parameters. "validation", "validation_2se", "cv": likelihood of people left out.
 #' @param min_children Fewest items of a factor.
 #' @param uncovered Items of no clique: "attach", "report" or "error".
 #' @param refine Add and drop single loadings where that pays?
