@@ -210,7 +210,7 @@ def fit_in_shell(message: str) -> str:
     message = calls.sub(lambda call: call[1].replace(", ", " "), message)
     for name in _FIT_OPTIONS:
         message = re.sub(rf"\b{name}='(\w+)'", rf"{option_name(name)} \1", message)
-    message = message.replace("Use fit.level(k) for another", "Use --n-factors for another")
+    message = message.replace("fit.level(k)", "--n-factors")
     return in_shell(message)
 
 

@@ -268,7 +268,7 @@ def _restarted(best: Finalist) -> tuple[str, ...]:
     if not best.estimate.restarts:
         return ()
     text = (
-        "The sampler of the factors froze and was started again from calmer values. Look at the "
+        "The sampler of the factors froze and was restarted from calmer values. Look at the "
         "factor correlations: two factors may be one."
     )
     warn(text, EstimationWarning, stacklevel=4)

@@ -394,8 +394,8 @@ def _warn_of_difficulty(items: ItemData, found: FitRecord) -> tuple[str, ...]:
     latent = "mixed" if "continuous" in items.kinds else "polychoric"
     text = (
         f"The factors appear to reflect item difficulty ({told}); with polychoric correlations, "
-        f"which do not depend on that, they correlate by {near:.2f}{' or more' * (len(pairs) > 1)} and "
-        "may be one. Correlations of items with two or three answers shrink when one is easy and "
+        f"which do not depend on that, they correlate by {near:.2f}"
+        f"{' or more' * (len(pairs) > 1)} and may be one. Correlations of items with two or three answers shrink when one is easy and "
         f"the other hard; use fit(data, measure='{latent}')."
     )
     warn(text, EstimationWarning, stacklevel=4)

@@ -113,11 +113,11 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         """One row per number of factors.
 
         Columns: n_factors; chosen; level ("fine" and "broad": the two levels that stand out);
-        supported (whether the rows support so many); one_fewer_costs (log-likelihood per person
-        that the items of two factors lose if these are joined), joins (the two that lose least;
-        items are sorted anew at every level, so that the level with one factor fewer need not be
-        that join), correlation (of these); agreement (mean adjusted Rand index of different ways to
-        sort the items into so many groups); step (what the choice goes by, see
+        supported (whether the data support so many); one_fewer_costs (log-likelihood per person
+        lost by the items of two factors if these are merged), joins (the two that lose least; items
+        are re-sorted at every level, so the next coarser level need not be exactly that merger),
+        correlation (of these); agreement (mean adjusted Rand index of different ways of sorting
+        the items into so many groups); step (what the choice goes by, see
         :mod:`dtstat.search.levels`); cost (ebic with the rows counted as ``n_effective``; NaN where
         it was not needed). Empty if no tree was searched.
         """

@@ -57,11 +57,11 @@
 #' @param ... Arguments of the default method.
 #' @return An object of class `dt_fit`: a list that prints, tidies and saves without Python.
 #'   `levels` is a data frame, one row per number of factors: `n_factors`; `chosen`; `level` ("fine"
-#'   and "broad": the two that stand out); `supported` (do the rows support so many?);
-#'   `one_fewer_costs` (log-likelihood per person that the items of two factors lose if these are
-#'   joined), `joins` (the two that lose least; items are sorted anew at every level, so that the
-#'   level with one factor fewer need not be that join), `correlation` (of these); `agreement` (mean
-#'   adjusted Rand index of different ways to sort the items); `step` (what the choice goes by);
+#'   and "broad": the two that stand out); `supported` (do the data support so many?);
+#'   `one_fewer_costs` (log-likelihood per person lost by the items of two factors if these are merged),
+#'   `joins` (the two that lose least; items are re-sorted at every level, so the next coarser level
+#'   need not be exactly that merger), `correlation` (of these); `agreement` (mean adjusted Rand index
+#'   of different ways of sorting the items); `step` (what the choice goes by);
 #'   `cost` (ebic with the rows counted as `n_effective`, `NA` where it was not needed). It has no
 #'   rows if no tree was searched.
 #'   `summary(fit, intervals = TRUE)` and `tidy(fit, conf.int = TRUE)` have standard errors and 95 %

@@ -70,7 +70,7 @@ regression_design <- function(formula, factors, data) {
     inside <- intersect(all.vars(str2lang(label)), named)
     if (length(inside)) {
       stop_input("The term '", label, "' transforms the factor '", inside[1], "' or multiplies it, ",
-        "which the covariances of factors say nothing about. Name the factor by itself.")
+        "which cannot be estimated from factor covariances. Name the factor by itself.")
     }
   }
   X <- stats::model.matrix(terms, frame)[, -1, drop = FALSE]

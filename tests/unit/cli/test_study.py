@@ -137,7 +137,10 @@ def test_the_ledger_of_another_call_is_refused(run, refusal, tmp_path):
         (["--jobs", 0], "--jobs must be a number of workers"),
         (["--estimator", "copla"], "Did you mean 'copula'?"),
         (["--criterion", "ebicc"], "Did you mean 'ebic'?"),
-        (["--preset", "paper", "--criterion", "bic"], "--criterion does not go with --preset"),
+        (
+            ["--preset", "paper", "--criterion", "bic"],
+            "--criterion cannot be combined with --preset",
+        ),
         (["--table", "FOLDER/t.pdf"], "--table must be a file whose name ends in .csv, .md, "),
         (["--table", "FOLDER/no/t.csv"], "there is no folder"),
         (["--out", "FOLDER/no/l.jsonl"], "there is no folder"),

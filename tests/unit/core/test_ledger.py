@@ -88,7 +88,7 @@ def test_a_first_line_cut_short_is_written_anew(file):
 def test_what_is_no_plain_file_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero", "a\0b"):
-        with pytest.raises(InputError, match=r"no plain file|null byte"):
+        with pytest.raises(InputError, match=r"not a regular file|null byte"):
             Ledger.open(path, HEADER)
 
 
@@ -124,7 +124,7 @@ def test_a_last_line_cut_anywhere_is_removed_and_done_again(written):
     start = whole[:-1].rfind(b"\n") + 1
     for end in range(start + 1, len(whole)):
         written.write_bytes(whole[:end])
-        with pytest.warns(DataWarning, match=r"end of the ledger '.*' was cut short"):
+        with pytest.warns(DataWarning, match=r"end of the checkpoint file '.*' was truncated"):
             ledger = Ledger.open(written, HEADER)
         assert ledger.finished == (FIRST,)
         assert written.read_bytes() == whole[:start]
@@ -213,7 +213,7 @@ def test_a_missing_folder_is_refused_before_work(tmp_path):
 
 
 def test_a_folder_is_refused_before_work(tmp_path):
-    with pytest.raises(InputError, match="it is no plain file"):
+    with pytest.raises(InputError, match="it is not a regular file"):
         Ledger.open(tmp_path, HEADER)
 
 

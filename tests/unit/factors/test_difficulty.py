@@ -1,4 +1,4 @@
-"""Factors that follow how hard the items are."""
+"""Factors that appear to reflect item difficulty."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def test_an_item_with_more_answers_among_them_is_no_matter_of_difficulty():
 
 def test_fit_warns_and_keeps_the_warning():
     X = answers(SPREAD)
-    with pytest.warns(EstimationWarning, match="follow how hard the items are") as caught:
+    with pytest.warns(EstimationWarning, match="appear to reflect item difficulty") as caught:
         fit = dt.fit(X)
     (warning,) = [one for one in caught if "how hard" in str(one.message)]
     assert warning.filename == __file__

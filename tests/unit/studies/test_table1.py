@@ -213,8 +213,11 @@ def test_a_mistyped_name_leaves_no_ledger_behind(tmp_path):
         ({"n_jobs": 0}, "`n_jobs` must be a number of workers; got 0"),
         ({"min_children": 1}, "`min_children` must be"),
         ({"thresholds": 1}, "`thresholds` must be"),
-        ({"preset": "paper", "estimator": "copula"}, "`estimator` does not go with `preset`"),
-        ({"preset": "paper", "thresholds": 50}, "`thresholds` does not go with `preset`"),
+        (
+            {"preset": "paper", "estimator": "copula"},
+            "`estimator` cannot be combined with `preset`",
+        ),
+        ({"preset": "paper", "thresholds": 50}, "`thresholds` cannot be combined with `preset`"),
     ],
 )
 def test_bad_arguments_are_refused_before_any_work(drawn, arguments, said):
