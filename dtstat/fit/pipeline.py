@@ -395,8 +395,9 @@ def _warn_of_difficulty(items: ItemData, found: FitRecord) -> tuple[str, ...]:
     text = (
         f"The factors appear to reflect item difficulty ({told}); with polychoric correlations, "
         f"which do not depend on that, they correlate by {near:.2f}"
-        f"{' or more' * (len(pairs) > 1)} and may be one. Correlations of items with two or three answers shrink when one is easy and "
-        f"the other hard; use fit(data, measure='{latent}')."
+        f"{' or more' * (len(pairs) > 1)} and may be one. Correlations of items with two or "
+        "three answers shrink when one is easy and the other hard; use "
+        f"fit(data, measure='{latent}')."
     )
     warn(text, EstimationWarning, stacklevel=4)
     return (text,)

@@ -139,7 +139,7 @@ def test_the_ledger_of_another_call_is_refused(run, refusal, tmp_path):
         (["--criterion", "ebicc"], "Did you mean 'ebic'?"),
         (
             ["--preset", "paper", "--criterion", "bic"],
-            "--criterion cannot be combined with --preset",
+            "--criterion cannot be combined",
         ),
         (["--table", "FOLDER/t.pdf"], "--table must be a file whose name ends in .csv, .md, "),
         (["--table", "FOLDER/no/t.csv"], "there is no folder"),

@@ -1,5 +1,6 @@
 """dt.fit with curves of the item responses, and with structures that are given."""
 
+import re
 import warnings
 from dataclasses import replace
 

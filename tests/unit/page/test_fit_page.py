@@ -248,8 +248,8 @@ def test_the_bottom_line_comes_first_and_is_that_of_the_results():
         ),
         (
             ["firm", "unsure", "firm"],
-            "F1 and F3 are clearly supported, each at its own thresholds; F2 is not distinguishable "
-            "from chance.",
+            "F1 and F3 are clearly supported, each at its own thresholds; F2 is not "
+            "distinguishable from chance.",
         ),
         (
             ["unsure", "firm", "unsure"],
