@@ -31,7 +31,7 @@ from dtstat.fit.request import FitRequest, Run
 from dtstat.search.choose import GIVEN, choose, contenders
 from dtstat.search.evaluate import INFORMATION, Proposal, Scored, searching
 from dtstat.search.finalists import (
-    Answers,
+    CurveRows,
     Curves,
     Finalist,
     Tried,
@@ -173,11 +173,11 @@ def _saved(items: ItemData, request: FitRequest, run: Run) -> Resumable[Tried] |
 
 def _answers(
     part: ItemData, problem: Problem, request: FitRequest, proposals: Sequence[Proposal]
-) -> Answers:
+) -> CurveRows:
     """Collect the rows, on the scale that suits the structure the copula finds best."""
     rated = Method(request.estimator).takes_ratings
     levels = part.levels if rated else (None,) * part.n_items
-    answers = Answers(part.values, levels, problem.latent.R, problem.n)
+    answers = CurveRows(part.values, levels, problem.latent.R, problem.n)
     if not proposals or request.preset == "paper":
         return answers
     return answers.on_scale_of(proposals[0])
@@ -235,7 +235,7 @@ def _searched(request: FitRequest) -> bool:
 
 def _folds(
     items: ItemData, request: FitRequest, run: Run, proposals: Sequence[Proposal]
-) -> list[tuple[Answers, FloatArray]]:
+) -> list[tuple[CurveRows, FloatArray]]:
     fold = folds(items.n_rows, cast(int, request.seed))
     parts = []
     for k in np.unique(fold):

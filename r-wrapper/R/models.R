@@ -28,14 +28,14 @@
 #'   `ordered`): diagonally weighted least squares with robust standard errors and a test adjusted in
 #'   mean and variance; "wlsm": with a test adjusted in mean; "ulsmv", "ulsm": the same without
 #'   weights; "dwls", "uls": without the robust standard errors and tests; "wls": full weights.
-#' @param missing "listwise": rows without any gap; "fiml": all rows, if answers are missing at
+#' @param missing "listwise": complete rows only; "fiml": all rows, if answers are missing at
 #'   random; "fiml.x": also rows without some observed predictors; "pairwise": for ordered items,
 #'   every statistic from the rows that have its items.
 #' @param ordered Names of items to take as ordered, or `TRUE` for all that are not mere predictors;
 #'   makes the estimator "wlsmv".
 #' @param std_lv Fix the variances of the factors at 1 instead of their first loadings?
 #' @param orthogonal Are the factors, and what regressions leave of them, uncorrelated?
-#' @param mean_structure Estimate intercepts? By default only when rows with gaps are used, or with
+#' @param mean_structure Estimate intercepts? By default only when rows with missing values are used, or with
 #'   groups.
 #' @param n_obs Number of people behind a covariance matrix; of each group if there are several.
 #' @param means Means that go with a covariance matrix; of each group if there are several.
