@@ -240,7 +240,7 @@ def screen_people(
 
 
 def _share_of_twins(honest: FloatArray, n: int) -> float:
-    """Share of rows that repeat an earlier one by chance, among n honest people."""
+    """Share of rows that repeat an earlier one by chance, among n attentive respondents."""
     parts = [honest[start : start + n] for start in range(0, max(len(honest) - n, 0) + 1, n)]
     return float(np.mean([careless.repeats(part).mean() for part in parts]))
 

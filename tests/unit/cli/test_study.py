@@ -118,7 +118,7 @@ def test_a_second_call_goes_on(run, tmp_path):
     file.write_bytes(file.read_bytes()[:-3])
     status, _, err = run(*SMALL, "--out", file)
     assert status == 0
-    assert err.startswith("dtstat: warning: The end of the ledger")
+    assert err.startswith("dtstat: warning: The end of the checkpoint file")
     assert err.count("\n") == 1
 
 

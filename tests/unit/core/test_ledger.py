@@ -203,7 +203,7 @@ def test_a_damaged_line_is_named(written):
     lines = written.read_bytes().splitlines(keepends=True)
     lines[1] = b"{oops}\n"
     written.write_bytes(b"".join(lines))
-    with pytest.raises(InputError, match=r"Line 2 of the ledger .* holds b'{oops}'"):
+    with pytest.raises(InputError, match=r"Line 2 of the checkpoint file .* holds b'{oops}'"):
         Ledger.open(written, HEADER)
 
 
