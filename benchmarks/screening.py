@@ -1,9 +1,9 @@
 """How many attentive respondents ``dt.describe`` flags, and how many careless ones it finds.
 
-Run it alone: ``python -m benchmarks.screening``. Honest people answer by a factor model, with items
-of several kinds; two designs are outside of what the screening assumes (heavy tails; people who use
-the scale in their own way). Careless people are put among them: they tick one box all the way down,
-tick at random, or begin to do so halfway.
+Run it alone: ``python -m benchmarks.screening``. Attentive respondents answer by a factor model,
+with items of several kinds; two designs are outside of what the screening assumes (heavy tails;
+people who use the scale in their own way). Careless people are put among them: they tick one box
+all the way down, tick at random, or begin to do so halfway.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 Rules of thumb, such as "ten equal answers in a row", suit one questionnaire and not the next. Here
 every index is compared with that of people drawn to answer as these items are answered: from a
-Gaussian copula with the margins and correlations of the data, gaps included. A row is flagged for
-an index if at most the share ``level`` of such people would be as extreme. What is flagged is
-rare among attentive respondents, and no proof. People who use the scale in a way of their own are flagged
-more often (``benchmarks/results/screening.md``); the even-odd index needs many scales to flag
-anybody.
+Gaussian copula with the marginal distributions and correlations of the data, gaps included. A row
+is flagged for an index if at most the share ``level`` of such people would be as extreme. What is
+flagged is rare among attentive respondents, and no proof. People who use the scale in a way of
+their own are flagged more often (``benchmarks/results/screening.md``); the even-odd index needs
+many scales to flag anybody.
 
 Correlations of the copula come from normal scores s_i, the means of a standard normal variable
 within the answers of an item. An item of few answers keeps the share a_i = sd(s_i) of it, so that a
