@@ -181,7 +181,7 @@ def fit(
     EstimationWarning
         If there are fewer rows than items, the correlations had to be smoothed, an item is
         explained without error, items rise and fall with their factor, factors of yes/no items
-        follow how hard the items are, or two runs with curves end far apart.
+        reflect item difficulty, or two runs with curves end far apart.
 
     Notes
     -----
