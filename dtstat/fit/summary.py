@@ -72,7 +72,7 @@ def level_tables(fit: DTFit) -> tuple[Table, ...]:
         }
     )
     most_factors = f"{fit.supported} factor{'s' * (fit.supported != 1)}"
-    searched = fit.call.n_factors is None
+    by_step = fit.call.n_factors is None and fit.call.criterion == STEP
     notes = [
         "One fewer costs: log-likelihood per person lost by the items of the two factors if these "
         "are merged. r: their correlation. Items are re-sorted at every level, so the next coarser "
@@ -81,7 +81,7 @@ def level_tables(fit: DTFit) -> tuple[Table, ...]:
         "more mergers cost between this level and half as many factors than between this level and "
         "twice as many (log ratio), times agreement.",
         f"The data support at most {most_factors}"
-        + ("; among these levels, the one with the largest step is chosen" * searched)
+        + ("; among these levels, the one with the largest step is chosen" * by_step)
         + ". Use fit.level(k) for another level.",
     ]
     if len(shown) < len(frame):
