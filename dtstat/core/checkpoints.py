@@ -277,8 +277,8 @@ def _check_same_work(file: Path, content: bytes, first_line: bytes, argument: st
     if differing:
         said = ", ".join(f"`{k}` was {old.get(k)!r} and is now {new.get(k)!r}" for k in differing)
         raise InputError(
-            f"The ledger '{file}' was begun by another call: {said}. Give the same arguments to "
-            "go on with it, or name another file.",
+            f"The checkpoint file '{file}' was begun by another call: {said}. Give the same "
+            "arguments to go on with it, or name another file.",
             argument,
         )
 
@@ -369,4 +369,4 @@ def _from_line(line: bytes) -> Record | None:
 
 def _unusable(do: str, file: Path, error: OSError, advice: str, argument: str) -> InputError:
     why = error.strerror or error
-    return InputError(f"Cannot {do} the ledger '{file}': {why}. {advice}", argument)
+    return InputError(f"Cannot {do} the checkpoint file '{file}': {why}. {advice}", argument)

@@ -79,7 +79,7 @@ def test_a_first_line_cut_short_is_written_anew(file):
     first_line = file.read_bytes().partition(b"\n")[0]
     for length in (1, 10, 40, len(first_line)):
         file.write_bytes(first_line[:length])
-        with pytest.warns(DataWarning, match="cut short"):
+        with pytest.warns(DataWarning, match="was truncated"):
             fresh = Ledger.open(file, {**HEADER, "seed": 99})  # as a fresh one would be
         fresh.append(SECOND)
         assert Ledger.open(file, {**HEADER, "seed": 99}).finished == (SECOND,)
@@ -136,7 +136,7 @@ def test_a_first_line_cut_anywhere_begins_anew(written):
     whole = written.read_bytes()
     for end in range(1, whole.index(b"\n") + 1):
         written.write_bytes(whole[:end])
-        with pytest.warns(DataWarning, match="cut short"):
+        with pytest.warns(DataWarning, match="was truncated"):
             ledger = Ledger.open(written, HEADER)
         assert ledger.finished == ()
         ledger.append(FIRST)
@@ -147,7 +147,7 @@ def test_a_first_line_cut_anywhere_begins_anew(written):
 def test_zeros_after_a_power_cut_are_removed(written):
     whole = written.read_bytes()
     written.write_bytes(whole + b"\0" * 100)
-    with pytest.warns(DataWarning, match="cut short"):
+    with pytest.warns(DataWarning, match="was truncated"):
         assert Ledger.open(written, HEADER).finished == (FIRST, SECOND)
     assert written.read_bytes() == whole
 

@@ -259,7 +259,7 @@ def test_a_study_cut_in_the_middle_of_a_line_gives_the_same(tmp_path, drawn):
     whole = table1(**SMALL, out=file)
     count = len(drawn)
     file.write_bytes(file.read_bytes()[:-40])
-    with pytest.warns(UserWarning, match="cut short"):
+    with pytest.warns(UserWarning, match="was truncated"):
         mended = table1(**SMALL, out=file)
     assert len(drawn) == count + 1
     pd.testing.assert_frame_equal(timeless(whole), timeless(mended))
