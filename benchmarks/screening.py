@@ -1,9 +1,9 @@
-"""How many honest people ``dt.describe`` flags, and how many careless ones it finds.
+"""How many attentive respondents ``dt.describe`` flags, and how many careless ones it finds.
 
-Run it alone: ``python -m benchmarks.screening``. Honest people answer by a factor model, with items
-of several kinds; two designs are outside of what the screening assumes (heavy tails; people who use
-the scale in their own way). Careless people are put among them: they tick one box all the way down,
-tick at random, or begin to do so halfway.
+Run it alone: ``python -m benchmarks.screening``. Attentive respondents answer by a factor model,
+with items of several kinds; two designs are outside of what the screening assumes (heavy tails;
+people who use the scale in their own way). Careless people are put among them: they tick one box
+all the way down, tick at random, or begin to do so halfway.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ INDICES = ("longest_string", "variability", "distance", "even_odd", "repeat")
 
 
 def draw(design: str, rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, list[str]] | None]:
-    """Answers of honest people, and the key if there are three scales or more."""
+    """Answers of attentive respondents, and the key if there are three scales or more."""
     d, m, kind, reverse, violation = DESIGNS[design]
     z = rng.multivariate_normal(np.zeros(d), 0.3 + 0.7 * np.eye(d), ROWS, method="cholesky")
     if violation == "tails":
@@ -119,7 +119,7 @@ def main() -> None:
 Written by `python -m benchmarks.screening`: {SETS} data sets of {ROWS} people per design, loadings
 .7, factors correlated at .3, `level={LEVEL}`, keys given where there are three scales.
 
-## Honest people who are flagged, in %
+## Attentive respondents who are flagged, in %
 
 Wanted: at most {100 * LEVEL:g} for each index. With {SETS * ROWS:,} people per design the standard
 error of {100 * LEVEL:g} % is {100 * np.sqrt(LEVEL / (SETS * ROWS)):.2f}.
@@ -128,8 +128,8 @@ error of {100 * LEVEL:g} % is {100 * np.sqrt(LEVEL / (SETS * ROWS)):.2f}.
 
 The last two designs break what is assumed: heavy tails (multivariate t, 5 degrees of freedom), and
 people who use a wider or narrower, higher or lower part of the scale throughout. Such people are
-flagged too often. The even-odd index flags nobody here: over four or five scales, halves of honest
-people disagree by chance too often. It needs more scales.
+flagged too often. The even-odd index flags nobody here: over four or five scales, halves of
+attentive respondents disagree by chance too often. It needs more scales.
 
 ## Careless people who are flagged by any index, in %
 

@@ -3,7 +3,7 @@
 ``vignettes/slides/lesson.md`` holds the slides, separated by lines of ``---``. Code is run as in
 the vignettes, in one namespace; below a block stands what it printed. Of a block of ``python hide``
 only what it printed is taken, as Markdown. Figures are SVG files that the code saves; they become
-part of the page. A paragraph that begins with ``Note:`` is for the lecturer.
+part of the page. A paragraph that begins with ``Note:`` is for the instructor.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def executed(text: str) -> str:
 
 
 def slide(text: str, number: int, total: int) -> str:
-    """Return one slide, and the lecturer's note on it."""
+    """Return one slide, and the instructor's note on it."""
     notes = " ".join(NOTE.findall(text))
     body = markdown.markdown(NOTE.sub("", text), extensions=["tables", "fenced_code"])
     said = f'<aside class="note"><b>Note.</b> {escape(notes)}</aside>' if notes else ""

@@ -59,12 +59,12 @@ def outcome(design: Design, seed: int) -> tuple[int, bool]:
     """Return the number of factors, and whether they are said to follow difficulty."""
     with silenced(DTWarning):
         fit = dt.fit(design.draw(np.random.default_rng([seed, len(design.shares)])))
-    return fit.n_factors, any("how hard the items are" in note for note in fit.notes)
+    return fit.n_factors, any("item difficulty" in note for note in fit.notes)
 
 
 def run(report: Report) -> None:
     """Count warnings in data sets of each design."""
-    report.heading("Factors that follow how hard the items are")
+    report.heading("Factors that reflect item difficulty")
     rows = []
     for design in DESIGNS:
         found = [outcome(design, seed) for seed in range(SETS)]

@@ -36,9 +36,9 @@ def describe(
         str | None, typer.Option(help="Lowest and highest possible answer, as in '1,5'.")
     ] = None,
     level: Annotated[
-        float, typer.Option(help="Share of honest people whom each index may flag.")
+        float, typer.Option(help="Share of attentive respondents whom each index may flag.")
     ] = 0.001,
-    seed: Annotated[int, typer.Option(help="Of the simulated honest people.")] = 1,
+    seed: Annotated[int, typer.Option(help="Of the simulated attentive respondents.")] = 1,
     rows: Annotated[int, typer.Option(min=0, help="Rows listed as flagged.")] = 20,
     csv: Annotated[Path | None, typer.Option(help="Write the items to this file.")] = None,
     people: Annotated[

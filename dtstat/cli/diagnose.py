@@ -92,8 +92,8 @@ def diagnose(
     """Say how far to trust the factors, and whether the data meet what the method assumes.
 
     Whether every two items of a factor depend more on each other than any two of different
-    factors, by what margin, and which pairs decide; which factors stand on firm ground by
-    themselves; which items a factor hangs on; which items were left out and why.
+    factors, by what margin, and which pairs decide; which factors are clearly supported at their
+    own thresholds; which items a factor depends on; which items were left out and why.
 
     Example: dtstat diagnose holzinger_swineford_9 --stability 200
     """
@@ -151,7 +151,7 @@ def _check_stability(
     if count == 1:
         raise InputError("--stability must be 2 or more; 200 is usually enough.")
     if sizes is not None and not count:
-        raise InputError("--sizes goes with --stability.")
+        raise InputError("--sizes applies only with --stability.")
 
 
 def _write(

@@ -144,7 +144,7 @@ def fit(
     }
     check_outputs(outputs, force, (file, labels), {"--checkpoint": checkpoint})
     if scores is not None and matrix:
-        raise InputError("--scores does not go with --matrix; people are scored by their answers.")
+        raise InputError("--scores does not apply to --matrix; people are scored by their answers.")
     if curves is not None and preset is None:
         _check_draws_curves(estimator)
     checks.unit_interval("cutoff", cutoff, "It is compared with absolute loadings.")

@@ -217,7 +217,7 @@ def fit_in_shell(message: str) -> str:
     message = calls.sub(lambda call: call[1].replace(", ", " "), message)
     for name in _FIT_OPTIONS:
         message = re.sub(rf"\b{name}='(\w+)'", rf"{option_name(name)} \1", message)
-    message = message.replace("fit.level(k) has another", "--n-factors gives another")
+    message = message.replace("fit.level(k)", "--n-factors")
     return in_shell(message)
 
 
@@ -274,14 +274,14 @@ def read_input(
     settled = FitRequest.missing if missing is None else cast(Missing, missing)
     if not matrix:
         if n_obs is not None:
-            raise InputError("--n-obs goes with --matrix only; the rows of answers are counted.")
+            raise InputError("--n-obs applies only with --matrix; the rows of answers are counted.")
         measured = FitRequest.measure if measure is None else measure
         return answers(file, reading), measured, settled
     about_answers = {**reading._asdict(), "missing": missing}
     for name in ("missing", "missing_codes", "id", "aside", "sheet", "levels"):
         if about_answers[name] is not None:
             option = option_name(name)
-            raise InputError(f"{option} does not go with --matrix; it is about single answers.")
+            raise InputError(f"{option} does not apply to --matrix; it is about single answers.")
     held = MATRIX_MEASURE if measure is None else measure
     return read_matrix(file, n_obs, held, reading.columns, reading.drop), held, settled
 

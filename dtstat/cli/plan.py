@@ -92,7 +92,9 @@ def plan(
         _by_margin(items, margin, error, factor_size, csv, json_file)
         return
     if factor_size is not None:
-        raise InputError("--factor-size goes with --margin; factors have their local form anyway.")
+        raise InputError(
+            "--factor-size applies only with --margin; factors have their local form anyway."
+        )
     sizes = options.parse_numbers("items-per-factor", items_per_factor)
     for size in sizes:
         if not size.is_integer():

@@ -88,8 +88,8 @@ class Resumable(Generic[U]):
         found = [one for one in self.ledger.finished if one.get("kind") == self.kind]
         if not all(isinstance(one.get("piece"), str | int) for one in found):
             raise InputError(
-                f"A {self.kind} of the checkpoint has no name that could be read. Remove its "
-                "line, and it is done again.",
+                f"A {self.kind} of the checkpoint has no name that could be read. Delete that "
+                "line; it will be recomputed.",
                 ARGUMENT,
             )
         return {one["piece"]: one for one in found}
@@ -100,7 +100,7 @@ class Resumable(Generic[U]):
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise InputError(
                 f"The {self.kind} '{record.get('piece')}' of the checkpoint cannot be read "
-                f"({error}). Remove its line, and it is done again.",
+                f"({error}). Delete that line; it will be recomputed.",
                 ARGUMENT,
             ) from None
 
@@ -250,7 +250,9 @@ def _read(file: Path, argument: str) -> bytes:
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         if file.exists() and not stat.S_ISREG(file.stat().st_mode):
-            raise InputError(f"Cannot write '{file}': it is no plain file. Name another.", argument)
+            raise InputError(
+                f"Cannot write '{file}': it is not a regular file. Name another.", argument
+            )
         return file.read_bytes() if file.exists() else b""
     except OSError as error:
         raise _unusable("read", file, error, "Name another file.", argument) from None
@@ -275,8 +277,8 @@ def _check_same_work(file: Path, content: bytes, first_line: bytes, argument: st
     if differing:
         said = ", ".join(f"`{k}` was {old.get(k)!r} and is now {new.get(k)!r}" for k in differing)
         raise InputError(
-            f"The ledger '{file}' was begun by another call: {said}. Give the same arguments to "
-            "go on with it, or name another file.",
+            f"The checkpoint file '{file}' was begun by another call: {said}. Give the same "
+            "arguments to go on with it, or name another file.",
             argument,
         )
 
@@ -300,8 +302,8 @@ def _truncate(file: Path, length: int, argument: str) -> None:
         advice = "Fix its permissions, or name another file."
         raise _unusable("write", file, error, advice, argument) from None
     warn(
-        f"The end of the ledger '{file}' was cut short or damaged, and is removed: the process "
-        "that wrote it was ended. What it recorded is done again.",
+        f"The end of the checkpoint file '{file}' was truncated or damaged (the process writing it "
+        "was stopped) and has been removed. That part will be recomputed.",
         DataWarning,
         stacklevel=4,
     )
@@ -314,8 +316,8 @@ def parse_records(file: Path, content: bytes, argument: str = "out") -> list[Rec
         record = _from_line(line)
         if record is None:
             raise InputError(
-                f"Line {number} of the ledger '{file}' is damaged: it holds {line[:20]!r}. "
-                "Remove that line, and what it recorded is done again.",
+                f"Line {number} of the checkpoint file '{file}' is damaged: it holds "
+                f"{line[:20]!r}. Delete that line; it will be recomputed.",
                 argument,
             )
         records.append(record)
@@ -328,8 +330,8 @@ def _append(file: Path, lines: bytes, expected: int, argument: str) -> int:
         with file.open("ab") as opened:
             if opened.seek(0, os.SEEK_END) != expected:
                 raise InputError(
-                    f"The ledger '{file}' was changed by another process while this one worked. "
-                    "Let one of them write to it; the same call then goes on from there.",
+                    f"The checkpoint file '{file}' was changed by another process while this one "
+                    "worked. Let one of them write to it; the same call then goes on from there.",
                     argument,
                 )
             opened.write(lines)
@@ -367,4 +369,4 @@ def _from_line(line: bytes) -> Record | None:
 
 def _unusable(do: str, file: Path, error: OSError, advice: str, argument: str) -> InputError:
     why = error.strerror or error
-    return InputError(f"Cannot {do} the ledger '{file}': {why}. {advice}", argument)
+    return InputError(f"Cannot {do} the checkpoint file '{file}': {why}. {advice}", argument)

@@ -112,7 +112,7 @@ def run(
             fruitless = fruitless + 1 if len(missing) == before else 0
             if fruitless == _MOST_FRUITLESS:
                 raise DTError(
-                    "Workers were ended from outside, most often for want of memory, and "
+                    "Workers were killed from outside, usually for lack of memory, and "
                     f"{before} pieces of the work could not be finished. Use fewer workers "
                     "(`n_jobs`), or workers with more memory."
                 ) from error

@@ -153,7 +153,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         about = Path(path).stat()
         if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
-            raise ValueError("it is no file but a device or a pipe, which may never end")
+            raise ValueError("it is not a file but a device or a pipe, which may have no end")
         files.check_size(about.st_size)
         content = Path(path).read_bytes()
     except TooLargeError as error:

@@ -94,7 +94,7 @@ def posterior_draws(
 
 
 @dataclass(frozen=True, eq=False)
-class Proposal:
+class PosteriorMixture:
     """For every row a mixture of t densities about the modes of z given x.
 
     Attributes
@@ -136,7 +136,7 @@ class Proposal:
         return total
 
 
-def propose(model: JointModel, X: FloatArray) -> Proposal:
+def propose(model: JointModel, X: FloatArray) -> PosteriorMixture:
     """Find the modes of z given x and build a proposal about them.
 
     Damped Newton steps lead from near the center (not from it: there curves may be level) to a
@@ -160,7 +160,7 @@ def propose(model: JointModel, X: FloatArray) -> Proposal:
     log_masses = np.array([log_mass for _, _, log_mass in peaks])
     guard = np.full((1, len(X)), math.log(_GUARD))
     log_weights = log_masses - log_sum(log_masses) + math.log1p(-_GUARD)
-    return Proposal(
+    return PosteriorMixture(
         np.array([*(mode for mode, _, _ in peaks), np.zeros_like(first)]),
         np.array([*(root for _, root, _ in peaks), np.broadcast_to(wide, peaks[0][1].shape)]),
         np.concatenate([log_weights, guard]),

@@ -131,13 +131,13 @@ def fit_spline(
     found = _run(X, _start(X, support, Phi, n_categories), Z, rng, steps, progress)
     if found is not None:
         return found
-    warn(f"{_FROZEN} It was started again.", EstimationWarning, stacklevel=2)
+    warn(f"{_FROZEN} It was restarted.", EstimationWarning, stacklevel=2)
     weaker = (Phi + np.eye(len(Phi))) / 2
     found = _run(X, _start(X, support, weaker, n_categories), Z, rng, steps, progress)
     if found is None:
         raise EstimationError(
-            f"{_FROZEN} So it did when started again: factors of this structure coincide. Use the "
-            "estimator 'copula', or a structure with fewer factors."
+            f"{_FROZEN} It froze again after a restart: factors of this structure coincide. Use "
+            "the estimator 'copula', or a structure with fewer factors."
         )
     return replace(found, restarts=1)
 

@@ -184,8 +184,8 @@ def fit_network(
     found = _run(start, rng, schedule, progress)
     if found is None:
         warn(
-            "The sampler of the network's factors froze; estimation starts anew with slower "
-            "factor correlations. If it happens often, use estimator='spline'.",
+            "The sampler of the network's factors froze; estimation restarts with slower "
+            "updates of the factor correlations. If it happens often, use estimator='spline'.",
             EstimationWarning,
             stacklevel=2,
         )

@@ -1,12 +1,12 @@
-"""Signs that a person answered without reading, each beside what honest people would show.
+"""Signs that a person answered without reading, each beside what attentive respondents would show.
 
 Rules of thumb, such as "ten equal answers in a row", suit one questionnaire and not the next. Here
 every index is compared with that of people drawn to answer as these items are answered: from a
-Gaussian copula with the margins and correlations of the data, gaps included. A row is flagged for
-an index if at most the share ``level`` of such people would be as extreme. What is flagged is
-rare among honest people, and no proof. People who use the scale in a way of their own are flagged
-more often (``benchmarks/results/screening.md``); the even-odd index needs many scales to flag
-anybody.
+Gaussian copula with the marginal distributions and correlations of the data, gaps included. A row
+is flagged for an index if at most the share ``level`` of such people would be as extreme. What is
+flagged is rare among attentive respondents, and no proof. People who use the scale in a way of
+their own are flagged more often (``benchmarks/results/screening.md``); the even-odd index needs
+many scales to flag anybody.
 
 Correlations of the copula come from normal scores s_i, the means of a standard normal variable
 within the answers of an item. An item of few answers keeps the share a_i = sd(s_i) of it, so that a
@@ -191,7 +191,7 @@ def _normal_scores(x: FloatArray) -> FloatArray:
 
 
 def chance(index: FloatArray, honest: FloatArray, low: bool) -> FloatArray:
-    """(n,) share of honest people whose index is as extreme, (1 + count) / (1 + draws)."""
+    """(n,) share of attentive respondents whose index is as extreme, (1 + count) / (1 + draws)."""
     known = honest[~np.isnan(honest)]
     sign = 1.0 if low else -1.0
     ordered = np.sort(sign * known)

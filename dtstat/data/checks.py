@@ -153,7 +153,7 @@ def check_variation(values: NDArray[np.float64], names: Sequence[str]) -> None:
     constant = [name for name, same in zip(names, lowest == highest, strict=True) if same]
     if constant:
         raise InputError(
-            f"every item must vary; got one and the same answer in {items_phrase(constant)}. "
+            f"every item must vary; got only one distinct answer in {items_phrase(constant)}. "
             "Leave constant items out.",
             argument="data",
         )
@@ -256,7 +256,7 @@ def warn_of_codes(suspects: Sequence[Suspect], stacklevel: int = 2) -> None:
         holders.setdefault(one.code, []).append(one)
     for code, of_code in holders.items():
         warn(
-            f"{code:g} looks like a code for a missing answer, apart from all other answers: "
+            f"{code:g} looks like a missing-data code, separate from all other answers: "
             f"{_list_suspects(of_code)}. If it is one, read the file with "
             f"missing_codes=[{code:g}], or replace it by NaN.",
             DataWarning,

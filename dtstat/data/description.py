@@ -46,7 +46,7 @@ class Description(Printed):
         distance_p (chi-square), even_odd, and flags, the indices by which the row is flagged. NaN
         where the answers do not give an index.
     level
-        Share of honest people whom each index flags.
+        Share of attentive respondents whom each index flags.
     notes
         What could not be looked at, and why.
     bars
@@ -158,8 +158,8 @@ def describe(
 ) -> Description:
     """Describe items, and screen items and people before anything is computed from them.
 
-    Nothing is refused that can be described: items without answers, constant items and codes such
-    as 99 are findings here.
+    Anything that can be described is accepted: items without answers, constant items and codes
+    such as 99 are findings here.
 
     Parameters
     ----------
@@ -172,9 +172,10 @@ def describe(
         Lowest and highest possible answer, of all items or as a dict from item to both. By default
         what labels of the file say, else the range that most ratings have.
     level
-        Share of honest people whom each index may flag; :mod:`dtstat.data.careless` says how.
+        Share of attentive respondents whom each index may flag; :mod:`dtstat.data.careless` says
+        how.
     seed
-        Of the simulated honest people; the same seed gives the same result.
+        Of the simulated attentive respondents; the same seed gives the same result.
 
     Returns
     -------
@@ -184,7 +185,7 @@ def describe(
     Notes
     -----
     Flags are reasons to look, not reasons to drop a row unseen. ``benchmarks/results/screening.md``
-    shows how many honest people are flagged, and how many careless ones are found.
+    shows how many attentive respondents are flagged, and how many careless ones are found.
 
     Examples
     --------
@@ -193,7 +194,7 @@ def describe(
     >>> print(*found.items.loc[0, ["item", "n", "missing", "min", "max"]])
     engage_1 786 14 1.0 5.0
     """
-    share = checks.open_unit("level", level, "0.001 flags one honest person in a thousand.")
+    share = checks.open_unit("level", level, "0.001 flags one attentive respondent in 1000.")
     number = checks.seed_number(seed)
     frame = items_only(data.to_frame() if isinstance(data, ItemData) else as_frame(data))
     names = [str(name) for name in frame.columns]

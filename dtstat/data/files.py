@@ -174,7 +174,7 @@ def check_path(path: str | os.PathLike[str]) -> Path:
         raise _not_found(file)
     if not file.is_file():
         raise InputError(
-            f"`path` must be a file; got '{file}', a device or a pipe, which may never end. Save "
+            f"`path` must be a file; got '{file}', a device or a pipe, which may have no end. Save "
             "what comes out of it first.",
             argument="path",
         )

@@ -162,8 +162,8 @@ class _Choice(NamedTuple):
         items = [name for name in chosen if name not in {*gone, *kept}]
         if not items:
             raise InputError(
-                "`columns` must leave at least one item; got none beside what is dropped, kept "
-                "aside or an id.",
+                "`columns` must leave at least one item; all columns are dropped, set aside or "
+                "used as id.",
                 "columns",
             )
         return _Columns(items, [name for name in kept if name not in {*dropped, *index}], index)
@@ -237,7 +237,8 @@ def _read_items(
         if item not in ordered.unordered
     }
     notes = [
-        f"Texts of {items_phrase(of_items)} were put in order: {' < '.join(order)}."
+        f"Text answers to {items_phrase(of_items)} were read as ordered categories: "
+        f"{' < '.join(order)}."
         for order, of_items in ordered.orders.items()
     ]
     return columns, labels, notes
@@ -313,8 +314,8 @@ def _with_index(frame: pd.DataFrame, raw: pd.DataFrame, index: list[str]) -> pd.
         if ids[name].isna().any():
             row = int(np.argmax(ids[name].isna().to_numpy())) + 1
             raise InputError(
-                f"`id` must be known of every row; got nothing in column '{name}', row {row}. Fill "
-                "it in, or choose another column.",
+                f"`id` must not be missing in any row; got nothing in column '{name}', row {row}. "
+                "Fill it in, or choose another column.",
                 "id",
             )
     repeated = ids[ids.duplicated()]

@@ -26,7 +26,7 @@ _FEWEST_SCALES = 3
 _INDICES = {
     "longest_string": (
         "equal answers in a row",
-        "look at these rows; straight-lining is not a real answer",
+        "look at these rows; long runs of identical answers suggest careless responding",
     ),
     "variability": (
         "hardly any variability",
@@ -34,14 +34,14 @@ _INDICES = {
     ),
     "distance": (
         "unusual combinations (Mahalanobis distance)",
-        "look at these rows; their answers do not go together as others' do",
+        "look at these rows; such combinations of answers are unusual in the sample",
     ),
     "even_odd": (
         "inconsistent halves of scales (even-odd)",
         "look at these rows; halves of the same scales disagree",
     ),
     "repeat": (
-        "all answers as in an earlier row",
+        "same answers as an earlier row",
         "check whether somebody was entered twice; keep one row per person",
     ),
 }
@@ -240,7 +240,7 @@ def screen_people(
 
 
 def _share_of_twins(honest: FloatArray, n: int) -> float:
-    """Share of rows that repeat an earlier one by chance, among n honest people."""
+    """Share of rows that repeat an earlier one by chance, among n attentive respondents."""
     parts = [honest[start : start + n] for start in range(0, max(len(honest) - n, 0) + 1, n)]
     return float(np.mean([careless.repeats(part).mean() for part in parts]))
 

@@ -68,8 +68,8 @@ def dependence(
         A name from :func:`dtstat.measures`, or a function of two columns that returns a number
         in [-1, 1]. Rank measures see monotone dependence; distance, hsic, maximal and xi see any.
     missing
-        "pairwise": each pair on the rows both items have; "listwise": rows without any gap;
-        "error": refuse gaps.
+        "pairwise": each pair on the rows both items have; "listwise": complete rows only;
+        "error": refuse missing answers.
     n_jobs
         Workers: threads here; -1 for all cores. Does not change the result. None: one, or inside
         ``joblib.parallel_config`` what that says, such as the workers of a dask cluster. Measures

@@ -166,8 +166,8 @@ def _warn_of_thin_pairs(counts: IntArray, names: Sequence[str]) -> None:
         a, b, n = names[i[least]], names[j[least]], counts[i[least], j[least]]
         more = f" ({i.size - 1} more pairs have few)" if i.size > 1 else ""
         warn(
-            f"Items '{a}' and '{b}' have only {n} rows in common{more}; their dependence is hardly "
-            "known. Leave out the item with most gaps.",
+            f"Items '{a}' and '{b}' have only {n} rows in common{more}; their dependence is "
+            "poorly estimated. Leave out the item with most gaps.",
             DataWarning,
             stacklevel=5,
         )
@@ -271,8 +271,8 @@ def _warn_of_twins(R: FloatArray, counts: int | IntArray, names: Sequence[str]) 
         more = f" and {i.size - 1} more pairs" if i.size > 1 else ""
         warn(
             f"Items '{names[i[0]]}' and '{names[j[0]]}'{more} determine each other (dependence "
-            f"{R[i[0], j[0]]:.4f}): one is a copy or function of the other, or answers are too "
-            "rare to tell. Leave out one of them unless both are meant.",
+            f"{R[i[0], j[0]]:.4f}): one is a copy or function of the other, or some answers "
+            "are too rare to distinguish them. Leave out one of them unless both are meant.",
             DataWarning,
             stacklevel=4,
         )

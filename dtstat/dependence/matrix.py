@@ -78,7 +78,7 @@ class DependenceMatrix(Printed):
         measure: str = "pearson",
         names: Sequence[str] | None = None,
     ) -> DependenceMatrix:
-        """Take a published or home-made matrix.
+        """Take a published matrix or a matrix of your own.
 
         Parameters
         ----------

@@ -225,7 +225,7 @@ class EFAFit(Saved, Printed, Diagrammed):
         return replace(self, given_names=new_names(names, self.factor_names, self.item_names))
 
     def reflect(self, factors: Iterable[str]) -> EFAFit:
-        """Return the same solution with the named factors turned round: high is low."""
+        """Return the same solution with the named factors reversed: high is low."""
         signs = np.where(turned(factors, self.factor_names), -1.0, 1.0)
         pattern = self.rotated.pattern * signs
         Phi = self.rotated.factor_correlations * np.outer(signs, signs)

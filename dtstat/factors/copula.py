@@ -106,8 +106,8 @@ def latent_correlations(dependence: DependenceMatrix) -> LatentCorrelations:
         R = nearest_correlation(R)
         warn(
             f"The latent correlations of the {len(R)} items were smoothed, because their matrix "
-            f"is not positive semidefinite (smallest eigenvalue {smallest:.2g}); complete rows "
-            "only, fewer items or another measure may spare that.",
+            f"is not positive semidefinite (smallest eigenvalue {smallest:.2g}); using "
+            "complete rows only, fewer items or another measure may avoid this.",
             EstimationWarning,
             stacklevel=2,
         )

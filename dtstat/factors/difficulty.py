@@ -1,4 +1,4 @@
-"""Factors that follow how hard the items are: an old trap of items with two or three answers.
+"""Factors that reflect item difficulty: an old trap of items with two or three answers.
 
 The correlation of two yes/no items, by ranks or Pearson's, is bounded by their shares of yes: an
 easy and a hard item with the same factor correlate less than two easy ones. One factor is then
@@ -60,7 +60,7 @@ class DifficultyPair:
 def difficulty_pairs(
     X: FloatArray, support: BoolArray, estimate: FactorEstimate
 ) -> tuple[DifficultyPair, ...]:
-    """Pairs of factors that follow how hard the items are, by the rule above.
+    """Pairs of factors that reflect item difficulty, by the rule above.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ def as_reported(
     n
         Number of rows.
     ratings
-        Whether ratings are reported as ratings.
+        Whether ratings are modeled as ordinal.
     tested
         Whether to test it, which takes most of the time.
     """

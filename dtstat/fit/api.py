@@ -97,23 +97,23 @@ def fit(
         For search="threshold": "exact" for all, a number of evenly spaced ones, or a list.
     estimator
         "copula": maximum likelihood on latent correlations from ranks (any increasing item
-        response). Ratings are reported as ratings: structures are searched and compared by ranks;
+        response). Ratings are modeled as ordinal: structures are searched and compared by ranks;
         loadings, factor correlations, scores and fit of the chosen one are from polychoric
         correlations, or mixed ones if some items are continuous. "linear": on Pearson correlations,
         ratings as numbers. With curves of the item responses: "spline" (penalized splines; also
-        rising and falling responses, with ``measure="maximal"``; ratings as ratings), "neural" (the
+        rising and falling responses, with ``measure="maximal"``; ratings as ordinal), "neural" (the
         paper's network by stochastic EM) and "variational" (the same by an autoencoder); both need
         the extra ``neural``. Long-tailed items are fitted by their normal scores, except with
         ``preset="paper"``; ``notes`` names them.
     criterion
-        "step": of the levels of the tree that the rows support, the one at which one fewer factor
-        costs most beside what one more gains, and on which different ways to sort the items agree
+        "step": among the levels the data support, the one where removing a factor costs most
+        relative to what adding one gains and where different ways of sorting the items agree
         (:mod:`dtstat.search.levels`); where there is no tree, or curves are fitted, it means
-        "ebic". "ebic", "bic" or "aic": fit against number of parameters; of the three only ebic
-        pays for having searched. "validation": likelihood of a fifth of the rows under models of
+        "ebic". "ebic", "bic" or "aic": fit against number of parameters; of the three, only ebic
+        penalizes the search. "validation": likelihood of a fifth of the rows under models of
         the others; "validation_2se": the smallest structure not clearly behind the best of those;
         "cv": five-fold cross-validation. These find the structure that predicts new answers best,
-        which usually has too many factors: one too many hardly costs any prediction.
+        which usually has too many factors: an extra factor hardly hurts prediction.
     min_children
         Fewest items of a factor.
     uncovered
@@ -132,7 +132,8 @@ def fit(
         A structure to fit instead of searching for one (a Structure, a fit, a scoring key or
         lavaan's syntax); its items are picked from the data, its factors keep their names.
     finalists
-        With curves: how many of the best structures by the copula are fitted with them.
+        With curves: how many of the structures ranked best by the copula model are refitted with
+        curves.
     preset
         "paper": as in the paper (threshold search on a grid of 50, isolated items as factors of
         one item, every structure fitted by the network in 3000 iterations, chosen by validation
@@ -179,7 +180,7 @@ def fit(
     EstimationWarning
         If there are fewer rows than items, the correlations had to be smoothed, an item is
         explained without error, items rise and fall with their factor, factors of yes/no items
-        follow how hard the items are, or two runs with curves end far apart.
+        reflect item difficulty, or two runs with curves end far apart.
 
     Notes
     -----
@@ -187,14 +188,14 @@ def fit(
     ("threshold": as many as the path has structures). Splines: about two seconds per structure with
     4000 rows of 20 items, in two runs; networks: 10 to 60.
 
-    ``preset="paper"`` differs from the paper, or fills in what it does not say, in this. Factors
-    start at draws from the Gaussian copula model of the structure, Φ at its factor correlations.
-    Φ is held fixed for 100 iterations, then goes a tenth of the way to the correlations of each
-    draw. Tuning of the sampler ends after 50 moves at the latest; if it freezes, estimation starts
-    anew once, slower, and a structure that freezes it twice is left out. Items are standardized,
-    noise variances at least .001. The structure in which every item is a factor is left out (the
-    paper assumes d < p). Draws for held-out rows are preconditioned. The chosen structure is
-    fitted again to all rows.
+    ``preset="paper"`` differs from the paper, or fills in what the paper leaves open, as follows.
+    Factors start at draws from the Gaussian copula model of the structure, Φ at its factor
+    correlations. Φ is held fixed for 100 iterations, then goes a tenth of the way to the
+    correlations of each draw. Tuning of the sampler ends after 50 moves at the latest; if it
+    freezes, estimation is restarted once with slower updates; a structure that freezes twice is
+    dropped. Items are standardized, noise variances at least .001. The structure in which every
+    item is a factor is left out (the paper assumes d < p). Draws for held-out rows are
+    preconditioned. The chosen structure is fitted again to all rows.
 
     Examples
     --------
@@ -210,8 +211,8 @@ def fit(
     data = _take_correlations(data, n_obs)
     if isinstance(data, SparseDependence):
         raise InputError(
-            "`data` must have all pairs, and only those above a floor were kept. Fit the items of "
-            "some factors: fit(data[items]), with items from solution_path(...).at(threshold).",
+            "`data` must contain all pairs, but only those above a floor were kept. Fit the items "
+            "of some factors: fit(data[items]), with items from solution_path(...).at(threshold).",
             "data",
         )
     if isinstance(data, DependenceMatrix):
@@ -236,14 +237,15 @@ def fit(
     request = settle_randomness(settle_criterion(request), seed)
     if checkpoint is not None and not request.draws_curves:
         raise InputError(
-            f"`checkpoint` keeps structures fitted with curves; the estimator "
-            f"'{request.estimator}' takes seconds for all of them. Leave it out.",
+            f"`checkpoint` stores structures fitted with curves; the estimator "
+            f"'{request.estimator}' needs only seconds in total. Leave it out.",
             "checkpoint",
         )
     grid = check_thresholds(thresholds if preset is None else int(request.thresholds))
     if grid is not None and request.search != "threshold":
         raise InputError(
-            "`thresholds` goes with search='threshold'; with 'tree' every factor has its own.",
+            "`thresholds` applies only to search='threshold'; with 'tree' every factor has its "
+            "own.",
             "thresholds",
         )
     run = Run(measure, grid, known, check_jobs(n_jobs), progress, checkpoint)
@@ -302,7 +304,7 @@ def _take_correlations(data: Data, n_obs: int | None) -> Data:
     known = isinstance(matrix, DependenceMatrix) and not isinstance(data, DependenceMatrix)
     if known and has_unit_diagonal(data):
         raise InputError(
-            "`data` are correlations, and their kind must be stated: fit(DependenceMatrix."
+            "`data` holds correlations; say which kind: fit(DependenceMatrix."
             "from_matrix(data, n_obs, measure='pearson')), or 'spearman', 'polychoric', ...",
             "data",
         )

@@ -31,7 +31,7 @@ from dtstat.fit.request import FitRequest, Run
 from dtstat.search.choose import GIVEN, choose, contenders
 from dtstat.search.evaluate import INFORMATION, Proposal, Scored, searching
 from dtstat.search.finalists import (
-    Answers,
+    CurveRows,
     Curves,
     Finalist,
     Tried,
@@ -140,8 +140,9 @@ def _compare(
 def _check_criterion(request: FitRequest) -> None:
     if request.estimator in NETWORKS and request.criterion in INFORMATION:
         raise InputError(
-            f"The criterion '{request.criterion}' counts parameters, and a network has no honest "
-            "count. Use criterion='validation_2se' or 'validation', or the estimator 'spline'.",
+            f"The criterion '{request.criterion}' counts parameters, and the number of effective "
+            "parameters of a network is not known. Use criterion='validation_2se' or 'validation', "
+            "or the estimator 'spline'.",
             "criterion",
         )
 
@@ -172,11 +173,11 @@ def _saved(items: ItemData, request: FitRequest, run: Run) -> Resumable[Tried] |
 
 def _answers(
     part: ItemData, problem: Problem, request: FitRequest, proposals: Sequence[Proposal]
-) -> Answers:
+) -> CurveRows:
     """Collect the rows, on the scale that suits the structure the copula finds best."""
     rated = Method(request.estimator).takes_ratings
     levels = part.levels if rated else (None,) * part.n_items
-    answers = Answers(part.values, levels, problem.latent.R, problem.n)
+    answers = CurveRows(part.values, levels, problem.latent.R, problem.n)
     if not proposals or request.preset == "paper":
         return answers
     return answers.on_scale_of(proposals[0])
@@ -196,7 +197,9 @@ def _proposals(problem: Problem, request: FitRequest, run: Run) -> tuple[list[Pr
     proposals = most_promising(fitted, searching(request.criterion), n, most)
     if run.structure is not None or count <= len(proposals):
         return proposals, ""
-    return proposals, f"Of {count} structures the best {len(proposals)} by the copula got curves. "
+    best = f"best {len(proposals)}" if len(proposals) > 1 else "best"
+    said = f"Curves were fitted to the {best} of {count} structures, ranked by the copula model. "
+    return proposals, said
 
 
 def _held(
@@ -232,7 +235,7 @@ def _searched(request: FitRequest) -> bool:
 
 def _folds(
     items: ItemData, request: FitRequest, run: Run, proposals: Sequence[Proposal]
-) -> list[tuple[Answers, FloatArray]]:
+) -> list[tuple[CurveRows, FloatArray]]:
     fold = folds(items.n_rows, cast(int, request.seed))
     parts = []
     for k in np.unique(fold):
@@ -265,7 +268,7 @@ def _restarted(best: Finalist) -> tuple[str, ...]:
     if not best.estimate.restarts:
         return ()
     text = (
-        "The sampler of the factors froze and was started again from calmer values. Look at the "
+        "The sampler of the factors froze and was restarted from calmer values. Look at the "
         "factor correlations: two factors may be one."
     )
     warn(text, EstimationWarning, stacklevel=4)
@@ -305,7 +308,7 @@ def _warned(items: ItemData, request: FitRequest) -> list[str]:
         return []
     text = (
         f"Networks take ratings for numbers ({quote_names(few)}), and the choice of structure "
-        "suffers. Use the estimator 'spline', which models ratings as ratings."
+        "suffers. Use the estimator 'spline', which models ratings as ordinal."
     )
     warn(text, EstimationWarning, stacklevel=4)
     return [text]

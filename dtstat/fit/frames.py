@@ -324,7 +324,9 @@ def find_level(fit: DTFit, which: object) -> int:
         name = which
         marked = marked_levels(fit)
         if not marked:
-            raise InputError(f"Only one level stands out, so that none is '{name}'. See levels.")
+            raise InputError(
+                f"Only one level stands out, so there is no '{name}' level. See `levels`."
+            )
         return marked[name]
     most = len(fit.tree)
     k = checks.integer("which", which, 1, f"Levels have 1 to {most} factors.")

@@ -133,8 +133,8 @@ def fit_matrix(
     n = matrix.n_obs if n_obs is None else n_obs
     if n is None:
         raise InputError(
-            "`n_obs` must be given with a matrix that has none: every criterion weighs fit by the "
-            "number of rows. Without it, solution_path() still lists the structures.",
+            "`n_obs` is required for a matrix that does not record it: every criterion weighs fit "
+            "by the number of rows. Without it, solution_path() still lists the structures.",
             "n_obs",
         )
     if request.criterion in HELD_OUT:
@@ -344,12 +344,13 @@ def warn_of_hidden(items: ItemData, request: FitRequest) -> tuple[str, ...]:
         return ()
     first, names = pairs[0], items.names
     blamed = quote_names([names[i] for i in responsible_items(pairs)])
-    more = f" and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
+    others = len(pairs) - 1
+    more = f" and in {others} more pair{'s' * (others > 1)}" if others else ""
     text = (
-        f"Rank correlations miss how '{names[first.first]}' and '{names[first.second]}' depend "
-        f"({first.rank_correlation:.2f}; {first.any_correlation:.2f} after the best functions)"
-        f"{more}. Not increasing: {blamed}. "
-        "The copula criterion is not to be trusted here; use fit(data, measure='maximal', "
+        f"Rank correlations miss the dependence between '{names[first.first]}' and "
+        f"'{names[first.second]}' ({first.rank_correlation:.2f}; {first.any_correlation:.2f} after "
+        f"optimal transformation){more}. Not monotone: {blamed}. "
+        "Do not rely on the copula criterion here; use fit(data, measure='maximal', "
         "estimator='spline')."
     )
     warn(text, EstimationWarning, stacklevel=4)
@@ -377,22 +378,26 @@ def _warn_of_doubts(problem: Problem, estimate: FactorEstimate) -> Iterator[str]
 
 
 def _warn_of_difficulty(items: ItemData, found: FitRecord) -> tuple[str, ...]:
-    """Warn of factors that follow how hard the items are; return the warning."""
+    """Warn of factors that reflect the difficulty of the items; return the warning."""
     if found.call.measure in LATENT or found.call.search == GIVEN:
         return ()
     pairs = difficulty_pairs(items.values, found.support, found.estimate)
     if not pairs:
         return ()
     names = found.factor_names
-    told = ", ".join(f"{names[one.easier]} easier than {names[one.harder]}" for one in pairs[:3])
+    told = ", ".join(
+        f"items of {names[one.easier]} are easier than those of {names[one.harder]}"
+        for one in pairs[:3]
+    )
     told += ", ..." if len(pairs) > 3 else ""
     near = min(one.correlation for one in pairs)
     latent = "mixed" if "continuous" in items.kinds else "polychoric"
     text = (
-        f"The factors follow how hard the items are ({told}); with polychoric correlations, which "
-        f"do not depend on that, they correlate by {near:.2f}{' or more' * (len(pairs) > 1)} and "
-        "may be one. Correlations of items with two or three answers shrink when one is easy and "
-        f"the other hard; use fit(data, measure='{latent}')."
+        f"The factors appear to reflect item difficulty ({told}); with polychoric correlations, "
+        f"which do not depend on that, they correlate by {near:.2f}"
+        f"{' or more' * (len(pairs) > 1)} and may be one. Correlations of items with two or "
+        "three answers shrink when one is easy and the other hard; use "
+        f"fit(data, measure='{latent}')."
     )
     warn(text, EstimationWarning, stacklevel=4)
     return (text,)

@@ -269,7 +269,7 @@ class FitRecord:
     grid
         Thresholds that were asked for; None for all.
     sample, marginals
-        What the data were, and their margins; None if a matrix was given.
+        What the data were, and their marginal distributions; None if a matrix was given.
     notes
         What the user was warned of or should know.
     nonlinear
@@ -374,7 +374,7 @@ class FitRecord:
         return replace(self, given_names=new_names(names, self.factor_names, self.item_names))
 
     def reflect(self, factors: Iterable[str]) -> Self:
-        """Return the same fit with some factors turned round: high is low.
+        """Return the same fit with some factors reversed: high is low.
 
         Loadings, factor correlations, scores and curves change sign, and so do the models that
         :func:`dtstat.cfa` and lavaan make of the fit; nothing is estimated anew.

@@ -92,8 +92,8 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         """One row per structure considered, the chosen one first.
 
         Columns: n_factors, n_loadings, n_uncovered, log_likelihood, n_parameters; cost (the
-        criterion that chose, ebic where steps did, with the rows counted as ``n_effective``; NaN if
-        rows held out chose);
+        criterion that decided, ebic when steps decided, with the rows counted as ``n_effective``;
+        NaN when held-out rows decided);
         aic, bic, ebic (with all rows counted, as other programs do); held_out (mean log-likelihood
         of rows not fitted), behind and behind_se (how far behind the best), monte_carlo_se, origin,
         fitted (False: could not win, scores are bounds).
@@ -113,11 +113,11 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         """One row per number of factors.
 
         Columns: n_factors; chosen; level ("fine" and "broad": the two levels that stand out);
-        supported (whether the rows support so many); one_fewer_costs (log-likelihood per person
-        that the items of two factors lose if these are joined), joins (the two that lose least;
-        items are sorted anew at every level, so that the level with one factor fewer need not be
-        that join), correlation (of these); agreement (mean adjusted Rand index of different ways to
-        sort the items into so many groups); step (what the choice goes by, see
+        supported (whether the data support so many); one_fewer_costs (log-likelihood per person
+        lost by the items of two factors if these are merged), joins (the two that lose least; items
+        are re-sorted at every level, so the next coarser level need not be exactly that merger),
+        correlation (of these); agreement (mean adjusted Rand index of different ways of sorting
+        the items into so many groups); step (what the choice goes by, see
         :mod:`dtstat.search.levels`); cost (ebic with the rows counted as ``n_effective``; NaN where
         it was not needed). Empty if no tree was searched.
         """
@@ -197,14 +197,15 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         return self.responses.loading_frame(self.item_names, self.factor_names)
 
     def response_curves(self) -> pd.DataFrame:
-        """Return how each item answers to its factors, on the item's own scale.
+        """Return how each item responds to its factors, on the item's own scale.
 
         Returns
         -------
         DataFrame
             item, factor, z (value of the factor), value (mean answer there; other factors of the
             item averaged over), lower and upper (95 % band; NaN where none is known: with
-            networks, and without curves of their own, where items bend as their margins do).
+            networks, and without curves of their own, where the curvature comes from the item's
+            marginal distribution).
 
         Raises
         ------
@@ -401,9 +402,9 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
             Result of :func:`dtstat.diagnose` with the data, for intervals; made without them if
             omitted.
         stability
-            Result of :func:`dtstat.stability`, to be shown, too.
+            Result of :func:`dtstat.stability`, to include in the report.
         title
-            Head line; what was found if omitted.
+            Title of the page; generated from the result if omitted.
         overwrite
             Whether to replace any other file of that name.
 

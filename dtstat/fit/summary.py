@@ -27,6 +27,7 @@ _MOST_LEVELS = 12
 _SMALLEST = 2  # items of a factor
 _MANY_LEFT_OUT = 0.1  # share of the items
 _LEVEL = 0.05  # of the test that decides whether a model misfits
+_PEOPLE = ("pearson", "spearman", "kendall")
 _BY_CHANCE = 0.05  # probability that the largest of all pairs is larger
 
 
@@ -70,16 +71,18 @@ def level_tables(fit: DTFit) -> tuple[Table, ...]:
             "": marks,
         }
     )
+    most_factors = f"{fit.supported} factor{'s' * (fit.supported != 1)}"
+    by_step = fit.call.n_factors is None and fit.call.criterion == STEP
     notes = [
-        "One fewer costs: log-likelihood per person that the items of the two lose if they are "
-        "joined. r: correlation of the two. Items are sorted anew at every level, so that one "
-        "factor fewer need not be that join.",
-        "Agreement of different ways to sort the items (1: the same groups). Step: how much more "
-        "joins cost from this level down to half as many factors than from it up to twice as many "
-        "(log ratio), times agreement.",
-        f"The rows support up to {fit.supported} factors"
-        + ("; of these levels the largest step is chosen" if fit.call.n_factors is None else "")
-        + ". fit.level(k) has another level.",
+        "One fewer costs: log-likelihood per person lost by the items of the two factors if these "
+        "are merged. r: their correlation. Items are re-sorted at every level, so the next coarser "
+        "level need not be exactly that merger.",
+        "Agreement among different ways of sorting the items (1: identical groups). Step: how much "
+        "more mergers cost between this level and half as many factors than between this level and "
+        "twice as many (log ratio), times agreement.",
+        f"The data support at most {most_factors}"
+        + ("; among these levels, the one with the largest step is chosen" * by_step)
+        + ". Use fit.level(k) for another level.",
     ]
     if len(shown) < len(frame):
         notes.append(f"{len(frame) - len(shown)} more in levels.")
@@ -117,7 +120,7 @@ def loading_tables(fit: DTFit, cutoff: float) -> tuple[Table, ...]:
 
 
 def choice_tables(fit: DTFit, max_rows: int) -> tuple[Table, ...]:
-    """How well the structure fits, which items it leaves out, and what else was possible."""
+    """How well the structure fits, which items it leaves out, and the alternatives considered."""
     parts = []
     if fit.n_factors:
         parts.append(measures_table(fit.fit_measures, measure_notes(fit)))
@@ -204,17 +207,18 @@ def evidence_lines(fit: DTFit) -> tuple[str, ...]:
     p, rows = fit.fit_measures["pvalue"], f"the {fit.n_obs} rows{each}"
     if p < _LEVEL:
         said = (
-            f"Because the model misfits by more than sampling error, {rows} carry the evidence of "
-            f"about {fit.n_effective:.0f}."
+            f"Because the model misfits by more than sampling error, {rows} are counted as about "
+            f"{fit.n_effective:.0f}."
         )
     elif math.isnan(p):
         said = (
-            f"In the choice {rows} counted as about {fit.n_effective:.0f}, for misfit (not tested)."
+            f"For the choice of structure, {rows} were counted as about {fit.n_effective:.0f} "
+            "because of misfit (not tested)."
         )
     else:
         said = (
-            f"In the choice {rows} counted as about {fit.n_effective:.0f} normal ones, because "
-            f"{fit.latent.measure} correlations vary more."
+            f"For the choice of structure, {rows} were counted as about {fit.n_effective:.0f} "
+            f"normal ones, because {_named(fit.latent.measure)} correlations vary more."
         )
     return (f"        {said}",)
 
@@ -259,8 +263,8 @@ def measure_notes(fit: DTFit) -> tuple[str, ...]:
         notes.append(f"Not tested. {model.untested}")
     else:
         notes.append(
-            "Chi-square is that of the residual correlations, adjusted to the mean and variance it "
-            "has for these correlations; CFI, TLI and RMSEA follow from it."
+            "The chi-square is computed from the residual correlations and adjusted to the mean "
+            "and variance it has for correlations of this kind; CFI, TLI and RMSEA follow from it."
         )
     if fit.nonlinear is not None:
         likelihood, error = fit.nonlinear.log_likelihood, fit.nonlinear.monte_carlo_se
@@ -277,14 +281,23 @@ def _source(fit: DTFit) -> str:
     if fit.n_typical != fit.n_obs:
         rows += f" ({fit.n_typical} behind a typical pair)"
     if measure in RANKS:
-        return f"From {measure} correlations of {rows}, made latent by the sine formula."
+        return (
+            f"Based on {_named(measure)} correlations of {rows}, converted to latent correlations "
+            "by the sine formula."
+        )
     if fit.latent.measure in LATENT or not fit.reported.as_ratings:
         given = ", as of normal rows" if fit.sample is None else ""
-        return f"From {measure} correlations of {rows}{given}."
+        return f"Based on {_named(measure)} correlations of {rows}{given}."
     return (
-        f"Ratings as ratings: loadings, factor correlations, scores and fit are from {measure} "
-        f"correlations of {rows}; the structure was found by {fit.latent.measure} correlations."
+        "Ratings are modeled as ordinal: loadings, factor correlations, scores and fit are from "
+        f"{_named(measure)} correlations of {rows}; the structure was found by "
+        f"{_named(fit.latent.measure)} correlations."
     )
+
+
+def _named(measure: str) -> str:
+    """Return a measure as it is written in a sentence."""
+    return measure.capitalize() if measure in _PEOPLE else measure
 
 
 def _contenders(fit: DTFit, max_rows: int) -> Table:
@@ -301,13 +314,15 @@ def factors_table(frame: pd.DataFrame, title: str) -> Table:
     for column in ("from", "to", "width"):
         shown[column] = ["" if math.isnan(v) else f"{v:.3f}" for v in shown[column]]
     notes = [
-        "from, to: thresholds at which the core is an independent maximal clique; width: how far "
-        "apart.",
-        "core: that clique, the longest-lived within the factor. unique: items of no other factor.",
+        "from, to: thresholds between which the core is an independent maximal clique; width: the "
+        "length of that interval.",
+        "core: the longest-lived such clique within the factor. unique: number of items that "
+        "belong to no other factor.",
     ]
     if any(not core for core in frame["core"]):
         notes.append(
-            "No core: what is left of cliques that overlap, or shows when others are explained."
+            "No core: a remainder of overlapping cliques, or a factor visible only after others "
+            "are accounted for."
         )
     table = Table.from_frame(shown, title, notes)
     return replace(table, alignment="lrrrrrl")
@@ -380,20 +395,22 @@ def contenders_table(
     for column in ("held out", "behind", "SE"):
         if column in shown:
             shown[column] = [f"{v:.4f}" for v in shown[column]]
-    notes = [f"Best first by {criterion}."]
+    order = f"Best first by {criterion}"
     if criterion == STEP:
-        notes = [f"The chosen one first, the others by {searching(criterion)}."]
+        order = f"The chosen structure first, then the others by {searching(criterion)}"
     if searching(criterion) in shown:
-        notes[0] += f" It counts the rows as {n_effective:.0f}; smaller is better."
+        order += f" (rows counted as {n_effective:.0f}; smaller is better)"
+    notes = [f"{order}."]
     if "SE" in shown:
         notes.append("held out: log-likelihood per row, larger is better; behind the best; its SE.")
     if len(frame) > max_rows:
         notes.append(f"{len(frame) - max_rows} more in candidates.")
     if bounds:
         notes.append(
-            f"{bounds} more could not win, by a bound on their likelihood or its slow rise."
+            f"{bounds} more could not have won, judging by an upper bound on their likelihood or "
+            "its slow increase."
         )
-    return Table.from_frame(shown, "What else was possible", notes, digits=1)
+    return Table.from_frame(shown, "Alternatives considered", notes, digits=1)
 
 
 def uncovered_table(frame: pd.DataFrame, texts: Mapping[str, str]) -> Table:

@@ -18,12 +18,12 @@ _NAMED = 6  # items of a core that a sentence names
 # Of one factor and of several, by the verdicts of Diagnosis.factors.
 _GROUND = {
     "firm": (
-        "is on firm ground at thresholds of its own",
-        "are on firm ground at thresholds of their own",
+        "is clearly supported at its own thresholds",
+        "are clearly supported, each at its own thresholds",
     ),
-    "unsure": ("is not seen beyond chance", "are not seen beyond chance"),
-    "seen": ("is seen at thresholds of its own", "are seen at thresholds of their own"),
-    "no core": ("is seen at no threshold of its own", "are seen at no threshold of their own"),
+    "unsure": ("is not distinguishable from chance", "are not distinguishable from chance"),
+    "seen": ("is seen at its own thresholds", "are seen, each at its own thresholds"),
+    "no core": ("is seen at no threshold", "are seen at no threshold"),
 }
 
 

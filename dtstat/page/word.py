@@ -87,7 +87,7 @@ def _parts(
     """Yield headings with their tables, in the order a reader asks for them."""
     measures, *others = choice_tables(fit, _CONTENDERS)
     if not fit.n_factors:
-        yield "What else was possible", [measures, *others]
+        yield "Alternatives considered", [measures, *others]
         return
     yield "Factors", [*_loading_part(fit), *level_tables(fit)]
     yield "Fit", [measures]
@@ -98,7 +98,7 @@ def _parts(
         sure.append(Table(stability_title(stability), ("", ""), stability_facts(stability), "ll"))
         sure += stability.summary().tables
     yield "How sure", sure
-    yield "What else was possible", others
+    yield "Alternatives considered", others
 
 
 def _loading_part(fit: DTFit) -> list[Table]:

@@ -71,8 +71,8 @@ def regress(formula: str, fit: Any, data: Any) -> LatentRegression:
     -----
     Rows without the outcome or a covariate are left out, and counted in the result; missing answers
     to items are not a reason to leave a row out. Comparing groups, as by ``F1 ~ C(group)``, takes
-    for granted that items measure the same in each: :func:`dtstat.invariance` tests that. Behind a
-    rating is taken to be a variable that is normal given the covariates.
+    for granted that items measure the same in each: :func:`dtstat.invariance` tests that. Each
+    rating is assumed to reflect a latent variable that is normal given the covariates.
 
     References
     ----------

@@ -105,8 +105,8 @@ def read_formula(
         )
     if patsy.INTERCEPT not in described.rhs_termlist:
         raise InputError(
-            f"`formula` must have an intercept, since factors have no other zero than their mean; "
-            f"got {shown(formula)}. Leave out '- 1' or '+ 0'.",
+            f"`formula` must have an intercept, because the only natural zero of a factor is its "
+            f"mean; got {shown(formula)}. Leave out '- 1' or '+ 0'.",
             "formula",
         )
     if len(described.rhs_termlist) == 1:
@@ -148,8 +148,8 @@ def _check_names(
     item = next((name for name in item_names if _mentions(formula, name)), None)
     if item is not None:
         raise InputError(
-            f"`formula` names '{item}', an item that measures factors; its error would be on both "
-            "sides. Name its factor, or fit without the item.",
+            f"`formula` names '{item}', an item that measures factors; its measurement error would "
+            "enter both sides of the equation. Name its factor, or fit without the item.",
             "formula",
         )
     if not known:
@@ -194,7 +194,7 @@ def refuse_dependent(V: FloatArray, names: Sequence[str]) -> None:
     for k in range(1, len(V)):
         if np.linalg.eigvalsh((V / scale)[: k + 1, : k + 1])[0] < _SINGULAR:
             raise InputError(
-                f"The predictor '{names[k]}' follows from those before it in the formula, or "
+                f"The predictor '{names[k]}' is determined by the predictors before it, or "
                 "correlates too highly with them. Leave one of them out.",
                 "formula",
             )
@@ -260,7 +260,7 @@ def _refuse_products(term: Any, known: Sequence[str]) -> None:
         if any(_mentions(code, name) for code in codes):
             raise InputError(
                 f"The term '{term.name()}' transforms the factor '{name}' or multiplies it, which "
-                "the covariances of factors say nothing about. Name the factor by itself; "
+                "cannot be estimated from factor covariances. Name the factor by itself; "
                 "interactions of observed covariates are fine. To let effects differ between "
                 "groups use sem(data, model, group=...).",
                 "formula",

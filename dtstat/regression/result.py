@@ -17,10 +17,11 @@ from dtstat.regression.latent import Projection
 
 _NOTES = (
     "Two steps (local SAM). Factors have mean 0 and variance 1 in the rows used.",
-    "Standard errors are robust, and contain those of the loadings.",
+    "Standard errors are robust and account for the uncertainty of the loadings.",
 )
 _GROUPS = (
-    "Groups are compared as if items measured the same in each; dtstat.invariance() tests that."
+    "Group comparisons assume that items measure the same thing in each group; test this with "
+    "dtstat.invariance()."
 )
 
 

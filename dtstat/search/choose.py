@@ -253,12 +253,12 @@ def explanation(
         return f"{_count(best)}; no other structure was possible."
     chosen = f"{_count(best)} by {criterion}, of {len(all_)} structures"
     if len(order) == 1:
-        return f"{chosen}; no other comes near."
+        return f"{chosen}; no other structure was competitive."
     second = all_[order[1]]
     if _too_close(best, second, criterion):
         return (
             f"{chosen}; best other structure found: {_difference(best, second)}. The two differ by "
-            "less than the Monte Carlo error of their likelihoods: look at both, or repeat with "
+            "less than the Monte Carlo error of their likelihoods: examine both, or rerun with "
             "other seeds."
         )
     distance = _distance(best, second, criterion)
@@ -271,16 +271,16 @@ def _explain_level(best: Contender, outcome: Outcome, asked: bool) -> str:
     if not levels:
         return "No factor: there are fewer items than a factor must have."
     if not d:
-        return "No factor: taking the items as independent fits as well."
+        return "No factor: a model of independent items fits just as well."
     most = outcome.supported
-    text = f"{_count(best)}{', as asked' * asked}; the rows support up to {most}."
+    text = f"{_count(best)}{', as asked' * asked}; the data support at most {most}."
     prices = []
     if d > 1:
-        prices.append(f"one fewer would cost {levels[d - 1].price:.3f}")
+        prices.append(f"dropping one would cost {levels[d - 1].price:.3f}")
     if d < len(levels):
-        prices.append(f"one more would gain {levels[d].price:.3f}")
+        prices.append(f"adding one would gain {levels[d].price:.3f}")
     if prices:
-        said = ", ".join(prices)
+        said = " and ".join(prices)
         text += f" {said[0].upper()}{said[1:]} in log-likelihood per person."
     if not asked and 1 < d <= most and levels[d - 1].step >= WELL_SUPPORTED:
         text += (
@@ -289,19 +289,20 @@ def _explain_level(best: Contender, outcome: Outcome, asked: bool) -> str:
         )
     if outcome.second is not None:
         other = outcome.second
-        text += f" Another level that stands out: {other} factor{'s' * (other > 1)}."
+        which = "Another" if asked else "The other"
+        text += f" {which} level that stands out has {other} factor{'s' * (other > 1)}."
     return text
 
 
 def _say_what_rounds_found(chosen: Contender) -> str:
-    """Say what came of explaining factors in turn."""
+    """Say what came of extracting factors sequentially."""
     if chosen.origin != SEQUENTIAL:
-        return " Explaining factors in turn found nothing clearly better."
+        return " Extracting factors sequentially found nothing clearly better."
     own = chosen.support[chosen.support.sum(axis=1) == 1].any(axis=0)
     hidden = int((~own).sum())
     without = {0: "each has an item of its own", 1: "1 has no item of its own"}
     said = without.get(hidden, f"{hidden} have no item of their own")
-    return f" Found by explaining factors in turn; {said}."
+    return f" Found by sequential extraction; {said}."
 
 
 def _too_close(best: Contender, second: Contender, criterion: str) -> bool:

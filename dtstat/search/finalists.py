@@ -126,7 +126,7 @@ Tried = Finalist | EstimationError | InputError
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class CurveRows:
     """Rows to fit: answers, their levels (None for continuous items), latent correlations.
 
     ``by_scores``: (p,) which items are known by their normal scores; None for none of them. All
@@ -148,7 +148,7 @@ class Answers:
         """Learn the model without factors."""
         return Independence.learn(self.X, self.scale)
 
-    def on_scale_of(self, proposal: Proposal) -> Answers:
+    def on_scale_of(self, proposal: Proposal) -> CurveRows:
         """Choose the items known by their normal scores, with the factors of a structure."""
         support = proposal.support
         start = fit_factors(self.R, self.n_obs, support)
@@ -163,7 +163,7 @@ class Unrelated(Scored):
     margins: Independence
 
     @classmethod
-    def of(cls, answers: Answers) -> Unrelated:
+    def of(cls, answers: CurveRows) -> Unrelated:
         """Fit margins only."""
         margins = answers.margins()
         proposal = Proposal(np.zeros((answers.X.shape[1], 0), dtype=bool), "no factor")
@@ -193,7 +193,7 @@ def most_promising(fitted: Sequence[Fitted], criterion: str, n: float, most: int
 
 
 def fit_finalists(
-    proposals: Sequence[Proposal], answers: Answers, curves: Curves, progress: Progress = None
+    proposals: Sequence[Proposal], answers: CurveRows, curves: Curves, progress: Progress = None
 ) -> list[Finalist]:
     """Fit curves to each structure, and estimate the likelihood of the rows they were fitted to.
 
@@ -228,13 +228,13 @@ def fit_finalists(
     return finalists
 
 
-def _key(proposal: Proposal, answers: Answers, curves: Curves) -> str:
+def _key(proposal: Proposal, answers: CurveRows, curves: Curves) -> str:
     """Name a fit by all it depends on: the same structure may be fitted to several parts."""
     how = f"{curves.method} {curves.seed}"
     return digest([how, proposal.support, answers.X, answers.R, answers.scale.by_scores])
 
 
-def _fit(proposal: Proposal, answers: Answers, curves: Curves, progress: Progress) -> Finalist:
+def _fit(proposal: Proposal, answers: CurveRows, curves: Curves, progress: Progress) -> Finalist:
     """Run the estimation as often as it takes to see its own variation; keep the best run."""
     found: list[tuple[FactorEstimate, NonlinearEstimate, LogLikelihood]] = []
     for number in range(curves.runs):
@@ -252,7 +252,7 @@ def _fit(proposal: Proposal, answers: Answers, curves: Curves, progress: Progres
 
 
 def _run(
-    proposal: Proposal, answers: Answers, curves: Curves, number: int, progress: Progress
+    proposal: Proposal, answers: CurveRows, curves: Curves, number: int, progress: Progress
 ) -> tuple[FactorEstimate, NonlinearEstimate, LogLikelihood]:
     rng = curves.rng(number)
     start, estimate = _estimate(proposal, answers, curves, rng, progress)
@@ -263,7 +263,7 @@ def _run(
 
 def _estimate(
     proposal: Proposal,
-    answers: Answers,
+    answers: CurveRows,
     curves: Curves,
     rng: np.random.Generator,
     progress: Progress = None,
@@ -297,7 +297,7 @@ def validate_curves(
 
 def cross_validate_curves(
     proposals: Sequence[Proposal],
-    folds: Sequence[tuple[Answers, FloatArray]],
+    folds: Sequence[tuple[CurveRows, FloatArray]],
     curves: Curves,
     progress: Progress = None,
 ) -> tuple[HeldOut, list[int]]:

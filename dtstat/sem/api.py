@@ -56,8 +56,7 @@ def cfa(
     model
         Text in lavaan's syntax, in which columns may have the names that R makes of theirs; or a
         Structure, a result of :func:`dtstat.fit`, or a scoring key (dict from factor to items):
-        every factor measured by its children, pointing where the first of them that is not
-        reversed points.
+        every factor measured by its children, oriented like its first non-reversed item.
     estimator
         "ml": maximum likelihood; "mlr": the same estimates with standard errors and tests that
         do not need normal answers, from the scores of the rows; "mlm", "mlmv", "mlmvs": from the
@@ -68,10 +67,10 @@ def cfa(
         default with ``ordered``): diagonally weighted least squares with robust standard errors
         and a test adjusted in mean and variance; "wlsm": the same with a test adjusted in mean;
         "ulsmv", "ulsm": the same without weights; "dwls", "uls": estimates as wlsmv and ulsmv, with
-        the standard errors and tests that would hold if the weights were right, which they are
-        not; "wls": full weights, for thousands of rows. In capitals or not.
+        standard errors and a test that would be valid only if the weights were correct, which they
+        are not; "wls": full weights, for thousands of rows. Case is ignored.
     missing
-        "listwise": rows without any gap; "fiml": all rows, by the likelihood of what each
+        "listwise": complete rows only; "fiml": all rows, by the likelihood of what each
         observes (answers missing at random); "fiml.x": also rows without some observed
         predictors, whose moments are then those of the saturated model; "pairwise": for ordered
         items, every threshold from the rows that have the item and every correlation from those
@@ -87,8 +86,8 @@ def cfa(
     orthogonal
         Whether factors, and what regressions leave of them, are uncorrelated.
     mean_structure
-        Whether to estimate intercepts; by default only when rows have gaps, with groups, or with
-        ordered items.
+        Whether to estimate intercepts; by default only when rows have missing values, with groups,
+        or with ordered items.
     n_obs
         Number of rows behind a covariance matrix; of each group if there are several.
     means
@@ -103,7 +102,7 @@ def cfa(
         "lv_covariances". With equal intercepts the means of factors are free from the second group
         on; with equal loadings and ``std_lv`` so are their variances.
     group_partial
-        Parameters that are not equal all the same, as in "visual =~ x2" or "x3 ~ 1".
+        Exceptions: parameters left free, such as "visual =~ x2" or "x3 ~ 1".
     effect_coding
         Whether loadings average 1 and intercepts 0 in each factor, instead of a marker item; or
         one of "loadings", "intercepts".

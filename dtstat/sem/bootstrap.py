@@ -131,7 +131,7 @@ class Bootstrap(Saved, Printed):
             parameters have se 0.
         """
         kind = checks.choice("interval", interval, INTERVALS)
-        alpha = (1 - checks.open_unit("level", level, "A confidence level, as 0.95.")) / 2
+        alpha = (1 - checks.open_unit("level", level, "A confidence level, such as 0.95.")) / 2
         table = self.fit.parameters
         kept = [name for name in ("lhs", "op", "rhs", "group", "label", "est") if name in table]
         table = table[kept].copy()

@@ -359,7 +359,8 @@ def _open(data: Any, model: object) -> Any:
     """Read a file of answers; refuse lavaan's order, in which the model comes first."""
     text = isinstance(data, str) and "~" in data and not os.path.exists(data)
     if (text or hasattr(data, "structure")) and not isinstance(model, str):
-        raise InputError("The data come first: cfa(data, model). Here a model does.", "data")
+        said = "Pass the data first: cfa(data, model). The first argument here is a model."
+        raise InputError(said, "data")
     return as_frame(data) if isinstance(data, str | os.PathLike) else data
 
 

@@ -51,8 +51,8 @@ def read_moments(data: Any, n_obs: Any, means: Any) -> GroupMoments | None:
         if one is None:
             if means is not None:
                 raise InputError(
-                    "`means` go with a covariance matrix; those of answers are computed. Leave "
-                    "them out.",
+                    "`means` apply only to a covariance matrix; those of answers are computed. "
+                    "Leave them out.",
                     "means",
                 )
             return None

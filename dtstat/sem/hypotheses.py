@@ -40,7 +40,7 @@ from dtstat.structure.syntax import Term, parse
 
 _FLAT = 1e-8  # share of a direction's information that must be its own
 _SINGULAR = 1e-10
-_HOW = "As in 'x1 ~~ x2; visual =~ x9'."
+_HOW = "Such as 'x1 ~~ x2; visual =~ x9'."
 
 
 @register()
@@ -169,7 +169,7 @@ def wald_test(fit: CFAFit, constraints: str) -> WaldTest:
     """
     estimate = check_fit("fit", fit).estimate
     if not isinstance(constraints, str):
-        raise checks.refusal("constraints", "a text", constraints, "As in 'a == b; c == 0'.")
+        raise checks.refusal("constraints", "a text", constraints, "Such as 'a == b; c == 0'.")
     conditions = read_equalities(estimate.model, constraints)
     try:
         values = [one.function(estimate.theta) for one in conditions]
@@ -206,10 +206,11 @@ def score_test(
         Result of :func:`dtstat.cfa` or :func:`dtstat.sem`. The statistic
         assumes normal answers for all of them.
     release
-        Parameters, as in "visual =~ x2", that are held equal to others and would be free; or
-        equations as they were written, as in "a == b". All there are if neither is given.
+        Parameters, such as "visual =~ x2", that are held equal to others and would be free; or
+        equations as they were written, such as "a == b". If neither is given, all equality
+        restrictions.
     add
-        Parameters that are fixed or not in the model, as in "x1 ~~ x2; visual =~ x9"; with groups
+        Parameters that are fixed or not in the model, such as "x1 ~~ x2; visual =~ x9"; with groups
         in each of them.
 
     Returns

@@ -146,7 +146,7 @@ class Invariance(Saved, Printed):
         first = self.rejected
         said = "No step is rejected by its difference test at the 5 % level."
         if first is not None:
-            said = f"First step that its difference test rejects at the 5 % level: {first}."
+            said = f"First step rejected by its difference test (5 % level): {first}."
         frame = self.table.reset_index()
         for column in ("srmr", "aic", "bic"):
             frame = frame if frame[column].notna().any() else frame.drop(columns=column)

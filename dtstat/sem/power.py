@@ -125,12 +125,12 @@ def model_power(
     >>> dt.model_power(power=0.8, model=null, population=true, df=1).n_obs
     353
     """
-    level = checks.open_unit("alpha", alpha, "It is the level of the test, as 0.05.")
+    level = checks.open_unit("alpha", alpha, "It is the level of the test, such as 0.05.")
     null = checks.proportion("null_rmsea", null_rmsea, _RMSEA)
     if (n_obs is None) == (power is None):
         raise InputError("Give one of `n_obs` and `power`; the other is computed.", "n_obs")
     rows = None if n_obs is None else checks.integer("n_obs", n_obs, 2, "Number of rows.")
-    goal = None if power is None else checks.open_unit("power", power, "As 0.8.")
+    goal = None if power is None else checks.open_unit("power", power, "Such as 0.8.")
     per_row, d, lost = _misfit(model, population, df, rmsea)
     own = null**2 * d
     if per_row == own:
@@ -220,7 +220,7 @@ def _misfit(
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise checks.refusal(name, "a model text", value, "As in 'f =~ x1 + x2 + x3'.")
+        raise checks.refusal(name, "a model text", value, "Such as 'f =~ x1 + x2 + x3'.")
     return value
 
 
@@ -275,5 +275,7 @@ def _standardize(model: Model, names: set[str]) -> Model:
         for row in model.parameters
     )
     if not all(np.isfinite(row.value or 0.0) for row in rows):
-        raise EstimationError("The population has effects without end. Remove loops.")
+        raise EstimationError(
+            "Feedback loops in `population` give effects that do not converge. Remove them."
+        )
     return replace(model, parameters=rows)

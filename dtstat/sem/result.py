@@ -142,7 +142,7 @@ class CFAFit(Saved, Printed, Diagrammed):
         return defined_intervals(
             self.estimate,
             checks.choice("method", method, METHODS),
-            checks.open_unit("level", level, "A confidence level, as 0.95."),
+            checks.open_unit("level", level, "A confidence level, such as 0.95."),
             checks.integer("n_draws", n_draws, 1000, f"{DRAWS} is usual."),
             checks.integer("seed", seed, 0, "The same seed gives the same interval."),
         )
@@ -210,7 +210,7 @@ class CFAFit(Saved, Printed, Diagrammed):
         kind
             "cor" for correlations, "raw" for covariances, "standardized" for z values: residuals
             divided by their standard errors, which assume normal answers or, of ordered items, come
-            from Γ; NaN where the model cannot but reproduce a moment.
+            from Γ; NaN where the model reproduces a moment exactly by construction.
         """
         checks.choice("kind", kind, ("cor", "raw", "standardized"))
         if kind == "standardized":

@@ -82,7 +82,7 @@ def _check_variance(X: FloatArray, items: ItemData) -> None:
         why = f" in the {len(X)} rows without missing answers" if left else ""
         advice = "Leave it out" + (", or keep all rows with missing='fiml'." if left else ".")
         raise InputError(
-            f"item '{items.names[constant[0]]}' has the same answer everywhere{why}. {advice}",
+            f"item '{items.names[constant[0]]}' has only one distinct answer{why}. {advice}",
             "data",
         )
 

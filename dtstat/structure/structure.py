@@ -51,7 +51,7 @@ class Structure(Printed):
         d names; those of a DataFrame, or "F1", "F2", ... if omitted.
     reversed
         (p, d) array of booleans: the items that load negatively. It says which way a factor points,
-        and travels into keys, lavaan's syntax and models; none if omitted.
+        and is carried over to keys, lavaan's syntax and models; none if omitted.
 
     Examples
     --------

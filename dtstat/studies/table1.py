@@ -146,8 +146,8 @@ def _check_call(
     clash = [name for name, value in given.items() if value is not None]
     if preset is not None and clash:
         raise InputError(
-            f"`{clash[0]}` does not go with `preset`, which sets it; got {given[clash[0]]!r} and "
-            f"'{preset}'. Leave out one of them.",
+            f"`{clash[0]}` cannot be combined with `preset`, which sets it; got "
+            f"{given[clash[0]]!r} and '{preset}'. Leave out one of them.",
             clash[0],
         )
     chosen = {k: _DEFAULTS[k] if value is None else value for k, value in given.items()}

@@ -107,7 +107,7 @@ class Bound(Printed):
     guaranteed
         False for approximations.
     fewest_rows
-        With fewer rows nothing is said.
+        The bound says nothing with fewer rows.
     covers_ties
         Whether it holds for items with ties too, such as ratings.
     """
@@ -261,7 +261,7 @@ class Bound(Printed):
         measure
             A name from :func:`dtstat.bounds`, a Bound, or any function b(n, ε).
         sharp
-            As in :meth:`u_statistic`; goes with names only.
+            As in :meth:`u_statistic`; for names only.
 
         Raises
         ------

@@ -44,8 +44,8 @@ _MOST_NUMBERS = 40_000_000  # of p² times the rows whose influences are compute
 _LARGEST_ERROR = 0.2  # beyond, the sign of a correlation is too unsure; see the vignette
 _FINE = 1e-6
 _UNBOUNDED = (
-    "The number of factors is not bounded: the answers of too many pairs of items hardly overlap "
-    "(nearly all who agree to one agree to the other), so that their correlations are guesses. "
+    "No lower bound on the number of factors is given: for too many pairs of items nearly everyone "
+    "who endorses one endorses the other, so their correlations are poorly determined. "
     "Collect more rows, or leave out items that nearly everybody answers alike."
 )
 _SEED = 0  # of the rows that errors are estimated from, if not from all
@@ -63,21 +63,21 @@ def certify(
     n_splits: int = 3,
     seed: Seed = None,
 ) -> Certificate:
-    """State which factors are certain, so that all statements hold with probability 1 − error.
+    """State which factors are certain; all statements hold jointly with probability 1 − error.
 
-    A clique of items is certified if in the population every two of its items depend more than one
-    member, its unique member, and any item outside: then a threshold exists at which it is an
-    independent maximal clique, which is what the method calls a factor. The error covers all
+    A clique of items is certified if in the population any two of its items depend on each other
+    more than its unique member depends on any item outside: then a threshold exists at which it is
+    an independent maximal clique, which is what the method calls a factor. The error covers all
     cliques that could have been certified, not only those the data suggested.
 
     What is certain is the dependence of the population. That a certified clique is the set of
     children of a latent factor follows if a threshold between its ends is one that separates
     pairs with a common factor from others (thresholdability), and every factor has a unique child.
 
-    A second statement, with the same error of its own, is a lower bound on the number of factors:
-    so many are needed for the correlations of the normal variables behind the items to follow a
-    linear factor model with independent errors, whatever the loadings. Small factors count, such as
-    two items with the same wording. By Pearson, continuous items need not be normal.
+    A second statement, with its own error rate of the same size, is a lower bound on the number of
+    factors: so many are needed for the correlations of the normal variables behind the items to
+    follow a linear factor model with independent errors, whatever the loadings. Small factors
+    count, such as two items with the same wording. By Pearson, continuous items need not be normal.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def certify(
         Probability of any false certificate, at most .2.
     structure
         Factors to assess: a fit, a Structure, keys, or lavaan syntax. A fit has its measure
-        and its treatment of gaps, too, and a tree of which every level is assessed.
+        and its handling of missing answers, too, and a tree of which every level is assessed.
     measure
         "pearson", "spearman", "kendall", "polychoric", "tetrachoric" or "mixed"; Spearman, or the
         measure of the fit, if None.

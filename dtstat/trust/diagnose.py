@@ -49,10 +49,10 @@ def diagnose(
 ) -> Diagnosis:
     """Say how far a fit can be trusted, and whether the method's own assumptions hold.
 
-    Thresholdability (is every pair within a factor more dependent than every pair between
+    Reports thresholdability (is every pair within a factor more dependent than every pair between
     factors, by what margin, which pairs decide), the same for each factor at its own threshold,
-    bounds on the probability of error, unique children and what depends on single items, which
-    missing edges keep items out, and which factors are certified (:func:`dtstat.certify`).
+    bounds on the probability of error, unique children and which factors depend on a single item,
+    which missing edges keep items out, and which factors are certified (:func:`dtstat.certify`).
 
     Bounds are conditional: on the margin of the population being that of the sample, on the
     threshold in the middle of the gap, and on items without ties; there are none for ratings. Those
@@ -182,7 +182,7 @@ between factors
         return data.margin(measure)
     if structure is None:
         raise InputError(
-            "`structure` must be given: whose margin is wanted? Give a Structure, or a fit.",
+            "`structure` is required: a margin belongs to a structure. Give a Structure, or a fit.",
             "structure",
         )
     structure = as_structure(structure, "structure")
@@ -238,8 +238,8 @@ def margin_intervals(
     done = resample(work, rows.n_rows, n_boot, seed, n_jobs=n_jobs, progress=progress, saved=saved)
     if not done.outcomes:
         raise EstimationError(
-            "None of the resamples can be used: in each an item does not vary. Leave out items "
-            "with rare answers, or leave out `data` for a diagnosis without intervals."
+            "None of the resamples can be used: each has an item that does not vary. Leave out "
+            "items with rare answers, or leave out `data` for a diagnosis without intervals."
         )
     if done.interrupted:
         warn(

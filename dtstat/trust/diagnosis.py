@@ -124,8 +124,8 @@ class Diagnosis(Saved, Printed):
     def error_bound(self) -> float:
         """Bound on P(Ê(τ₀) ≠ E₀), if the margin of the population is that of the sample.
 
-        τ₀ is in the middle of the gap. Each pair counts with its own rows. 1 if the margin is not
-        positive; NaN without a bound, as for items with ties.
+        τ₀ is in the middle of the gap. Each pair uses its own number of rows. 1 if the margin is
+        not positive; NaN without a bound, as for items with ties.
         """
         if self.bound is None:
             return float("nan")
@@ -133,7 +133,7 @@ class Diagnosis(Saved, Printed):
 
     @cached_property
     def factors(self) -> pd.DataFrame:
-        """One row per factor: whether it is on firm ground.
+        """One row per factor: how well it is supported.
 
         Columns: factor, n_items, margin (γ_C of all its items), lower, upper (95 %), weakest_within
         and outside (the pairs that set it), core (the clique it is read off), core_margin,

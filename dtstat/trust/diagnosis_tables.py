@@ -36,11 +36,15 @@ _HEADERS = {
     "missing_edges": "lacks edges to",
     "would_need": "all below",
 }
+# Of one factor and of several, by the verdicts of ``factor_frame``.
 _VERDICTS = {
-    "firm": "on firm ground at thresholds of their own",
-    "unsure": "not beyond chance",
-    "seen": "seen at thresholds of their own",
-    "no core": "seen at no threshold",
+    "firm": (
+        "clearly supported at its own thresholds",
+        "clearly supported, each at its own thresholds",
+    ),
+    "unsure": ("not distinguishable from chance",) * 2,
+    "seen": ("seen at its own thresholds", "seen, each at its own thresholds"),
+    "no core": ("seen at no threshold",) * 2,
 }
 
 
@@ -58,7 +62,7 @@ def factor_frame(diagnosis: Diagnosis) -> pd.DataFrame:
         clique = None
         if members.any():
             clique = local_margin_of(fit.dependence.strength, members, fit.item_names, "core")
-        verdict = "no core"  # is it on firm ground, as far as the rows tell
+        verdict = "no core"
         if clique is not None:
             lower = core[k, 0]
             verdict = "seen" if np.isnan(lower) else "firm" if lower > 0 else "unsure"
@@ -212,14 +216,18 @@ def diagnosis_title(diagnosis: Diagnosis) -> str:
 
 def diagnosis_facts(diagnosis: Diagnosis) -> Facts:
     """Return what is said of the whole, each with its label."""
-    verdicts = diagnosis.factors.groupby("verdict", sort=False)["factor"].agg(", ".join)
-    ground = (f"{text}: {verdicts[key]}" for key, text in _VERDICTS.items() if key in verdicts)
+    found = diagnosis.factors.groupby("verdict", sort=False)["factor"].agg(list)
+    support = (
+        f"{words[len(found[key]) > 1]}: {', '.join(found[key])}"
+        for key, words in _VERDICTS.items()
+        if key in found
+    )
     facts = [
         ("Data", f"{diagnosis.fit.n_obs} rows, {diagnosis.measure} dependence"),
         ("Thresholdable", diagnosis.verdict),
         ("Margin", _margin_text(diagnosis)),
         ("Wrong graph", _graph_text(diagnosis)),
-        ("Factors", "; ".join(ground)),
+        ("Factors", "; ".join(support)),
         ("Unique children", _unique_text(diagnosis.audit)),
     ]
     if diagnosis.gap is not None:
@@ -276,10 +284,11 @@ def _graph_text(diagnosis: Diagnosis) -> str:
 def _no_bound(diagnosis: Diagnosis) -> str:
     """Say why there is no inequality."""
     if diagnosis.measure in bounds().index:
+        have = "has" if diagnosis.n_tied == 1 else "have"
         return (
-            f"no guarantee: that of '{diagnosis.measure}' is for items without ties, and "
-            f"{diagnosis.n_tied} of the {len(diagnosis.fit.item_names)} items have ties; plan() "
-            "simulates instead"
+            f"no guarantee, because the bound for '{diagnosis.measure}' requires items without "
+            f"ties, and {diagnosis.n_tied} of the {len(diagnosis.fit.item_names)} items {have} "
+            "ties; use plan() to simulate"
         )
     return f"no inequality is known for the measure '{diagnosis.measure}'"
 
@@ -290,8 +299,9 @@ def _unique_text(audit: UniqueChildAudit) -> str:
         have = "has none" if len(without) == 1 else "have none"
         return f"{', '.join(without)} {have}: the condition is violated"
     if audit.fragile:
-        return f"every factor has one; a factor hangs on each of: {', '.join(audit.fragile)}"
-    return "every factor has at least two; no single item's loss would lose a factor"
+        items = ", ".join(audit.fragile)
+        return f"every factor has one; removing any one of these items would lose a factor: {items}"
+    return "every factor has at least two; no factor depends on a single item"
 
 
 def _factor_table(diagnosis: Diagnosis) -> Table:
@@ -299,8 +309,9 @@ def _factor_table(diagnosis: Diagnosis) -> Table:
     shown = frame[["factor", "n_items", "margin", "lower", "upper", "weakest_within", "outside"]]
     shown = _drop_empty_intervals(shown, diagnosis).rename(columns=_HEADERS)
     notes = [
-        "margin: half of weakest within less outside; positive if all items of the factor are seen",
-        "together at one threshold. outside: its item least tied to other factors, and where to.",
+        "margin: half the difference between the weakest pair within the factor and the pair under",
+        "'outside'; positive if one threshold shows all its items together. outside: the strongest",
+        "link to the outside of the item least connected to it.",
     ]
     return Table.from_frame(shown, "Margin of each factor, all its items", notes)
 
@@ -325,10 +336,10 @@ def _core_table(diagnosis: Diagnosis) -> Table:
             f"if its margin in the population is as here (for {diagnosis.bound.holds_for}).",
         ]
     else:
-        notes.append(f"That a core is missed: {_no_bound(diagnosis)}.")
+        notes.append(f"Probability of missing a core: {_no_bound(diagnosis)}.")
     if diagnosis.normal is not None:
         notes.append("normal: the same bound by a normal approximation; no guarantee.")
-    return Table.from_frame(shown, "Ground that each factor stands on", notes)
+    return Table.from_frame(shown, "How well each factor is supported", notes)
 
 
 def _unique_table(diagnosis: Diagnosis) -> Table:
@@ -373,8 +384,8 @@ def _outside_table(diagnosis: Diagnosis, max_rows: int) -> Table | None:
         own=["yes" if own else "no" for own in nearest["own"]],
     )[["item", "factor", "own", "missing_edges", "threshold", "would_need"]]
     notes = [
-        "At the threshold from which the core of the factor is seen, the item has no edge to these",
-        "members; it would have all at thresholds below the last column. More: audit.outside.",
+        "At the lowest threshold that shows the core, the item has no edge to these members; below",
+        "the threshold in the last column it would be joined to all of them. More: audit.outside.",
     ]
     if len(shown) > max_rows:
         notes.append(f"{len(shown) - max_rows} items not shown.")

@@ -68,7 +68,7 @@ _MOST_EMPTY, _MOST_THIN, _THIN = 0.1, 0.05, 10
 def number_errors(items: ItemData, measure: str, n_splits: int, seed: int) -> FloatArray:
     """(K,) smallest errors at which "at least k factors" would be said, k = 1, 2, ...
 
-    Rising; empty if there are too few rows or items. Ratings are taken as ratings: of their ranks
+    Rising; empty if there are too few rows or items. Ratings are taken as ordinal: of their ranks
     or their codes even one factor explains the correlations only nearly.
 
     Parameters

@@ -78,9 +78,9 @@ def plan(
     approximation, and by simulation of the survey. Four things may be wanted: that one threshold
     separates all pairs (the paper's condition), that every factor is seen at its own threshold,
     that :func:`dtstat.fit` finds exactly the factors, or that :func:`dtstat.certify` certifies all
-    of them. These are different events, so that a smaller
-    number for one is no better bound of another. Guarantees are for the threshold in the middle of
-    the gap and for items without ties: for ratings (``levels``) there is none, only simulation.
+    of them. These are different events, so a smaller number in one row is not a better bound for
+    another. Guarantees are for the threshold in the middle of the gap and for items without ties:
+    for ratings (``levels``) there is none, only simulation.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ def _table(plan: SurveyPlan) -> Table:
     draws = max((int(c.draws.sum()) for c in plan.simulated.values()), default=0)
     shown = pd.DataFrame(
         {
-            "so that": frame["meaning"],
+            "goal": frame["meaning"],
             "guarantee": [_count(n) for n in frame["guarantee"]],
             "normal": [_count(n) for n in frame["normal"]],
             "simulation": [
@@ -384,10 +384,10 @@ def _table(plan: SurveyPlan) -> Table:
     notes = [
         f"guarantee: {_inequality(plan)}.",
         "normal: approximation, each pair with its own distance and error; no guarantee.",
-        "-: no number of people is enough, or it is not known.",
+        "-: no sample size is large enough, or none is known.",
         "The rows are different events: the exact graph at one threshold; every factor among the",
-        "cliques of the path, with others perhaps; exactly these factors chosen by fit(); all of",
-        "them certified by certify().",
+        "cliques of the path, possibly with others; exactly these factors returned by fit(); all",
+        "factors certified by certify().",
     ]
     notes.append(
         f"simulation: surveys drawn from the design (up to {draws}, seed {plan.seed}) with 95 "

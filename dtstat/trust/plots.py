@@ -68,7 +68,7 @@ def factor_margins(factors: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_yticks(place, [canvas.shorten(name) for name in factors["factor"]])
     ax.set_ylim(len(factors) - 0.4, -0.6)
     canvas.strip_frame(ax)
-    title = "Are the factors on firm ground?"
+    title = "How well is each factor supported?"
     canvas.set_titles(ax, title, "local margin of the clique it is read off, with 95 % interval")
     canvas.legend_below(ax, 2)
     return ax

@@ -54,8 +54,8 @@ def check_same_data(fit: DTFit, rows: RowDependence) -> None:
         a, b = fit.item_names[i], fit.item_names[j]
         raise InputError(
             f"`data` are not the data of the fit: the dependence of '{a}' and '{b}' is "
-            f"{fit.dependence.values[i, j]:.4f} there and {here[i, j]:.4f} here. Give the same "
-            "rows.",
+            f"{fit.dependence.values[i, j]:.4f} in the fit and {here[i, j]:.4f} in `data`. Give "
+            "the same rows.",
             "data",
         )
 

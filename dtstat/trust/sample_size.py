@@ -86,8 +86,8 @@ def error_bound(
         False for the paper's n/(2m) in place of ⌊n/m⌋.
     method
         "guarantee": the inequality. "normal": the same with a normal tail, not a guarantee.
-        "simulation": share of ``n_draws`` samples of independent normal items, which estimates
-        stray most for, in which one of the pairs is off by ``margin``; for any measure; not a
+        "simulation": share of ``n_draws`` samples of independent normal items, the case in which
+        estimates vary most, in which one of the pairs is off by ``margin``; for any measure; not a
         guarantee.
     factor_size
         Number of items of one factor, for the probability that this factor is missed at its own
@@ -119,8 +119,8 @@ def error_bound(
         return min(1.0, _pairs(p, factor_size) * b(int(counts[0]), gamma))
     if factor_size is not None:
         raise InputError(
-            "`factor_size` goes with one number `n`, for which pairs are the factor's is not "
-            "known here. Use diagnose(fit), or the smallest number of rows.",
+            "`factor_size` needs a single `n`, because it is not known here which pairs belong to "
+            "the factor. Use diagnose(fit), or the smallest number of rows.",
             "factor_size",
         )
     return union_bound(b, counts, gamma)

@@ -156,7 +156,7 @@ def survey_design(
     factor_correlation: float | npt.ArrayLike = 0.0,
     levels: int | None = None,
 ) -> SurveyDesign:
-    """Describe a survey that is yet to be made.
+    """Describe a planned survey.
 
     Parameters
     ----------

@@ -129,7 +129,8 @@ class UniqueChildAudit(Printed):
     def __repr__(self) -> str:
         state = "holds" if self.satisfied else "is violated"
         fragile = ", ".join(self.fragile) or "none"
-        return f"UniqueChildAudit: the condition {state}; items a factor hangs on: {fragile}"
+        said = f"UniqueChildAudit: the condition {state}; items whose removal would lose a factor"
+        return f"{said}: {fragile}"
 
 
 def audit(

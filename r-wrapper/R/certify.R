@@ -1,24 +1,24 @@
-#' Certify factors with one error for all that is said
+#' Certify factors, with one error rate for all statements
 #'
-#' A clique of items is certified if in the population every two of its items depend more than one
-#' member, its unique member, and any item outside. Then a threshold exists at which the items are
-#' an independent maximal clique, which is what the method calls a factor. All certificates together
+#' A clique of items is certified if in the population any two of its items depend on each other
+#' more than its unique member depends on any item outside. Then a threshold exists at which the items
+#' are an independent maximal clique, which is what the method calls a factor. All certificates together
 #' are right with probability 1 - `error`, whatever the data suggested.
 #'
 #' What is certain is the dependence of the population. That a certified clique is the set of
 #' children of a latent factor follows if a threshold between its ends separates pairs with a common
 #' factor from others, and every factor has a unique child.
 #'
-#' A second statement, with the same error of its own, is a lower bound on the number of factors: so
-#' many are needed for a linear factor model of the normal variables behind the items, whatever the
+#' A second statement, with its own error rate of the same size, is a lower bound on the number of
+#' factors: so many are needed for a linear factor model of the normal variables behind the items, whatever the
 #' loadings. Small factors count, such as two items of the same wording.
 #'
 #' @param x Answers: a data frame or matrix, people in rows; or a matrix of Pearson, Spearman or
 #'   Kendall correlations made by [dt_dependence_matrix()] with its number of people, which are then
 #'   taken to be normal.
 #' @param error Probability of any false certificate, at most .2.
-#' @param structure Factors to pronounce on: a result of [dt_fit()], or anything [dt_structure()]
-#'   takes; `NULL` for none. A fit has its measure and its treatment of gaps, too.
+#' @param structure Factors to assess: a result of [dt_fit()], or anything [dt_structure()]
+#'   takes; `NULL` for none. A fit has its measure and its handling of missing answers, too.
 #' @param measure "pearson", "spearman", "kendall", "polychoric", "tetrachoric" or "mixed"; `NULL`
 #'   for Spearman, or the measure of the fit.
 #' @param min_children Smallest clique to look for, at least 2.

@@ -1,4 +1,4 @@
-#' What R's generics say of a fitted model
+#' R methods for a fitted model
 #'
 #' As of a model of lavaan. `coef()` and `vcov()` have the free parameters alone, by lavaan's names:
 #' "visual=~x2", from the second group on "visual=~x2.g2", or the label if there is one; equal ones

@@ -62,7 +62,7 @@ interval <- function(table, level, argument = "level") {
 # How many standard errors a normal interval reaches to either side.
 normal_reach <- function(level, argument) {
   if (!(is.numeric(level) && length(level) == 1 && isTRUE(level > 0 && level < 1))) {
-    stop_input("`", argument, "` must be a number between 0 and 1, as 0.95.")
+    stop_input("`", argument, "` must be a number between 0 and 1, such as 0.95.")
   }
   stats::qnorm((1 + level) / 2)
 }

@@ -1,7 +1,7 @@
 #' Test nested models against each other
 #'
 #' Chi-square difference tests of models that are fitted to the same data, the least restricted
-#' first. That models are nested is tried, not believed: the less restricted one must reproduce what
+#' first. Nesting is checked, not assumed: the less restricted one must reproduce what
 #' the other implies. `anova(fit1, fit2)` does the same.
 #'
 #' @param ... Two or more results of [dt_cfa()] or [dt_sem()], in any order.
@@ -83,9 +83,9 @@ dt_invariance <- function(x, model, group, estimator = "ml", missing = "listwise
 #'
 #' @param fit A result of [dt_cfa()] or [dt_sem()]; for a score test by "ml", "mlr" or "fiml".
 #' @param constraints Equations of labels or parameters, as in `"a == b; c == 0"`.
-#' @param release Parameters, as in "visual =~ x2", that are held equal to others and would be free,
-#'   or equations as they were written, as in "a == b". All there are if neither is given.
-#' @param add Parameters that are fixed or not in the model, as in "x1 ~~ x2; visual =~ x9".
+#' @param release Parameters, such as "visual =~ x2", that are held equal to others and would be free,
+#'   or equations as they were written, such as "a == b". If neither is given, all equality restrictions.
+#' @param add Parameters that are fixed or not in the model, such as "x1 ~~ x2; visual =~ x9".
 #' @return `dt_wald_test()`: an object of class `htest`, as R's own tests. `dt_score_test()`: an object
 #'   of class `dt_score_test`, a list with `table` (one row per restriction; `epc` is the expected
 #'   change) and the test of all of them, `chisq`, `df`, `pvalue`.

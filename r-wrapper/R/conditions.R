@@ -37,7 +37,7 @@ in_r <- function(message, data = "data") {
     "audit\\.outside" = "$outside",
     "\\bfit\\.level\\(k\\)" = "dt_level(fit, k)",
     "\\bto_lavaan\\(" = "as_lavaan(",
-    "(See|more in) levels\\b" = "\\1 $levels",
+    "(See|more in) `?levels\\b`?" = "\\1 $levels",
     "\\b([a-z_]+)='(\\w+)'" = "\\1 = \"\\2\"",
     "a Structure, a fit, a dict from factor to items, or lavaan's syntax" =
       "a structure, a fit, a list from factor to items, or lavaan's syntax",

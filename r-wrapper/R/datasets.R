@@ -47,7 +47,7 @@ dt_example_file <- function(name = "big_five_qualtrics.csv") {
 #' @param x A result of [dt_fit()], [dt_cfa()], [dt_sem()], [dt_diagnose()], [dt_stability()] or
 #'   [dt_plan()].
 #' @param path The file, such as "fit.dtstat".
-#' @param overwrite Replace a file of that name that is no saved result? One that is, is replaced.
+#' @param overwrite Replace a file of that name that is not a saved result? One that is, is replaced.
 #' @return `dt_save()`: the path, invisibly. `dt_load()`: the result, with all its parts.
 #' @export
 #' @examples

@@ -8,8 +8,8 @@
 #'   [dt_survey_design()], for the dependence in its population.
 #' @param measure A name from [dt_measures()]. Rank measures see monotone dependence; "distance",
 #'   "hsic", "maximal" and "xi" see any.
-#' @param missing Rows with gaps: "pairwise" (each pair on the rows both items have), "listwise"
-#'   (rows without any gap) or "error" (refuse gaps).
+#' @param missing Rows with missing answers: "pairwise" (each pair on the rows both items have),
+#'   "listwise" (complete rows only) or "error" (refuse missing answers).
 #' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
 #' @param floor For thousands of items: keep only pairs whose dependence exceeds this number, from
@@ -40,10 +40,10 @@ dt_dependence <- function(x, measure = "spearman", missing = "pairwise", n_jobs 
   as_result(ask("dependence", arguments, progress, call), call)
 }
 
-#' Use a published or home-made matrix of dependence
+#' Use a published matrix of dependence, or one of your own
 #'
-#' For correlations out of an article, of another package, or of a measure that dtstat does not
-#' have. The result goes wherever answers go that need no single rows: [dt_fit()], [dt_path()],
+#' For correlations from an article or another package, or of a measure that dtstat does not have. The
+#' result can be used wherever individual rows are not needed: [dt_fit()], [dt_path()],
 #' [dt_efa()], [dt_margin()].
 #'
 #' @param x Symmetric matrix of numbers between -1 and 1; or one triangle of it, the other zero or

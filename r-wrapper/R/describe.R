@@ -63,8 +63,8 @@ dt_read_survey <- function(path, missing_codes = NULL, columns = NULL, drop = NU
 #' long strings of equal answers, hardly any variability, unusual combinations (Mahalanobis distance),
 #' disagreeing halves of scales (even-odd), the same answers as an earlier row.
 #'
-#' Each index is compared with that of honest people who are simulated from the margins and
-#' correlations of these answers, so that a flag has a known share of false alarms. Flags are reasons to
+#' Each index is compared with that of attentive respondents, simulated from the marginal distributions
+#' and correlations of these answers, so that a flag has a known share of false alarms. Flags are reasons to
 #' look, and none to drop a row unseen.
 #'
 #' @param x Answers: a data frame or matrix, people in rows, items in columns. Items without answers and
@@ -73,7 +73,7 @@ dt_read_survey <- function(path, missing_codes = NULL, columns = NULL, drop = NU
 #'   items, a structure, or a result of [dt_fit()]. At least three scales of two items.
 #' @param limits Lowest and highest possible answer, `c(1, 5)`; or a named list, from item to both. By
 #'   default the range that most ratings have.
-#' @param level Share of honest people whom each index may flag.
+#' @param level Share of attentive respondents whom each index may flag.
 #' @param seed Of the simulated people; the same seed gives the same result.
 #' @return An object of class `dt_description`, which `plot()` draws as bars: a list with `items` (a data frame with the columns item,
 #'   kind, n, missing, min, max, mean, sd, skew, kurtosis, floor, ceiling and text; skew and kurtosis are

@@ -1,4 +1,4 @@
-#' What R's generics say of an exploratory solution
+#' R methods for an exploratory solution
 #'
 #' `coef()` gives the loadings, `fitted()` the correlations that the factors imply, `residuals()` what
 #' they leave, `predict()` everybody's factor scores by regression.

@@ -22,22 +22,23 @@
 #'   answer is that of "tree".
 #' @param thresholds For "threshold": "exact", a number of evenly spaced ones, or a vector.
 #' @param estimator "copula" (ranks), "linear" (Pearson correlations), or with curves of the
-#'   responses "spline", "neural", "variational". With "copula" ratings are reported as ratings:
+#'   responses "spline", "neural", "variational". With "copula" ratings are modeled as ordinal:
 #'   structures are searched and compared by ranks; loadings, factor correlations, scores and fit of
 #'   the chosen one are from polychoric correlations, or mixed ones if some items are continuous.
 #'   With curves, long-tailed items are fitted by their normal scores, except with
 #'   `preset = "paper"`.
-#' @param criterion "step": of the levels of the tree that the rows support, the one at which one
-#'   fewer factor costs most beside what one more gains, and on which different ways to sort the items
-#'   agree; where there is no tree, or curves are fitted, it means "ebic". "ebic", "bic", "aic": fit
-#'   against number of parameters. "validation", "validation_2se", "cv": likelihood of people left out.
+#' @param criterion "step": among the levels the data support, the one where removing a factor costs
+#'   most relative to what adding one gains and where different ways of sorting the items agree; where
+#'   there is no tree, or curves are fitted, it means "ebic". "ebic", "bic", "aic": fit against number of
+#'   parameters. "validation", "validation_2se", "cv": likelihood of people left out.
 #' @param min_children Fewest items of a factor.
 #' @param uncovered Items of no clique: "attach", "report" or "error".
 #' @param refine Add and drop single loadings where that pays?
-#' @param missing Rows with gaps: "pairwise", "listwise" or "error".
+#' @param missing Rows with missing answers: "pairwise", "listwise" or "error".
 #' @param misfit "estimated" (the model is an approximation) or "none".
 #' @param structure A structure to fit instead of searching for one; see [dt_structure()].
-#' @param finalists With curves: structures that are fitted with them.
+#' @param finalists With curves: how many of the structures ranked best by the copula model are refitted
+#'   with curves.
 #' @param preset "paper": nearly as in Kim and Zhou, with a network for every structure on a grid of
 #'   50 thresholds, isolated items as factors of one item, and choice by validation. What differs:
 #'   where the network's factors and their correlations start (a Gaussian copula model), correlations
@@ -59,11 +60,11 @@
 #' @param ... Arguments of the default method.
 #' @return An object of class `dt_fit`: a list that prints, tidies and saves without Python.
 #'   `levels` is a data frame, one row per number of factors: `n_factors`; `chosen`; `level` ("fine"
-#'   and "broad": the two that stand out); `supported` (do the rows support so many?);
-#'   `one_fewer_costs` (log-likelihood per person that the items of two factors lose if these are
-#'   joined), `joins` (the two that lose least; items are sorted anew at every level, so that the
-#'   level with one factor fewer need not be that join), `correlation` (of these); `agreement` (mean
-#'   adjusted Rand index of different ways to sort the items); `step` (what the choice goes by);
+#'   and "broad": the two that stand out); `supported` (do the data support so many?);
+#'   `one_fewer_costs` (log-likelihood per person lost by the items of two factors if these are merged),
+#'   `joins` (the two that lose least; items are re-sorted at every level, so the next coarser level
+#'   need not be exactly that merger), `correlation` (of these); `agreement` (mean adjusted Rand index
+#'   of different ways of sorting the items); `step` (what the choice goes by);
 #'   `cost` (ebic with the rows counted as `n_effective`, `NA` where it was not needed). It has no
 #'   rows if no tree was searched.
 #'   `summary(fit, intervals = TRUE)` and `tidy(fit, conf.int = TRUE)` have standard errors and 95 %
@@ -72,7 +73,7 @@
 #' Of class `dtstat_warning`, if answers look like codes for missing ones (-9, 99, ...), an item is a
 #' copy, a sum or another exact combination of others, there are fewer rows than items, correlations
 #' had to be smoothed, an item is explained without error, items rise and fall with their factor,
-#' factors of yes/no items follow how hard the items are, or two runs with curves end far apart.
+#' factors of yes/no items reflect item difficulty, or two runs with curves end far apart.
 #' @export
 #' @examples
 #' if (dt_available()) {

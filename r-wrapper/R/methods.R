@@ -1,4 +1,4 @@
-#' What R's generics say of a fit
+#' R methods for a fit
 #'
 #' `coef()` gives the loadings, `fitted()` the correlations that the model implies, `residuals()`
 #' what it leaves, `predict()` everybody's factor scores, `logLik()`, `AIC()`, `BIC()` and `nobs()`

@@ -1,6 +1,6 @@
 #' Fit a confirmatory factor model, a structural equation model or growth curves
 #'
-#' For a structure that theory gives, or to put a found one beside it. The model is completed as
+#' For a structure that theory gives, or to compare one that was found with it. The model is completed as
 #' lavaan's `cfa` does: residual variances, correlated factors, and the first loading of every
 #' factor fixed at 1. `dt_sem()` is the same; with regressions it reads better. `dt_growth()` models
 #' means as lavaan's `growth` does: those of factors are free, the intercepts of outcomes 0.
@@ -17,8 +17,8 @@
 #'   Pearson correlations, see [dt_dependence_matrix()].
 #' @param model Text in lavaan's syntax, in which columns may have the names that [make.names()]
 #'   makes of theirs; a fitted model, to fit the same text again; or anything else that
-#'   [dt_structure()] takes, such as a list of keys or a result of [dt_fit()]: every factor then
-#'   points where the first of its items that is not reversed points.
+#'   [dt_structure()] takes, such as a list of keys or a result of [dt_fit()]: every factor is then
+#'   oriented like its first non-reversed item.
 #' @param estimator "ml": maximum likelihood; "mlr": the same with standard errors and tests that do
 #'   not need normal answers, from the scores of the rows; "mlm", "mlmv", "mlmvs": from the fourth
 #'   moments, with tests adjusted in mean, mean and variance (shifted), and mean and variance (other
@@ -28,14 +28,14 @@
 #'   `ordered`): diagonally weighted least squares with robust standard errors and a test adjusted in
 #'   mean and variance; "wlsm": with a test adjusted in mean; "ulsmv", "ulsm": the same without
 #'   weights; "dwls", "uls": without the robust standard errors and tests; "wls": full weights.
-#' @param missing "listwise": rows without any gap; "fiml": all rows, if answers are missing at
+#' @param missing "listwise": complete rows only; "fiml": all rows, if answers are missing at
 #'   random; "fiml.x": also rows without some observed predictors; "pairwise": for ordered items,
 #'   every statistic from the rows that have its items.
 #' @param ordered Names of items to take as ordered, or `TRUE` for all that are not mere predictors;
 #'   makes the estimator "wlsmv".
 #' @param std_lv Fix the variances of the factors at 1 instead of their first loadings?
 #' @param orthogonal Are the factors, and what regressions leave of them, uncorrelated?
-#' @param mean_structure Estimate intercepts? By default only when rows with gaps are used, or with
+#' @param mean_structure Estimate intercepts? By default only when rows with missing values are used, or with
 #'   groups.
 #' @param n_obs Number of people behind a covariance matrix; of each group if there are several.
 #' @param means Means that go with a covariance matrix; of each group if there are several.
@@ -44,7 +44,7 @@
 #' @param group_equal Parameters that are equal in all groups, some of "loadings", "intercepts",
 #'   "means", "thresholds", "regressions", "residuals", "residual_covariances", "lv_variances",
 #'   "lv_covariances".
-#' @param group_partial Parameters that are not equal all the same, as in "visual =~ x2".
+#' @param group_partial Exceptions: parameters left free, such as "visual =~ x2".
 #' @param effect_coding `TRUE`: loadings average 1 and intercepts 0 in each factor, instead of a
 #'   marker item; or one of "loadings", "intercepts".
 #' @param information "expected", "observed" or "first.order", on which standard errors of ml
@@ -116,7 +116,7 @@ body(dt_growth) <- quote(fit_model("growth", environment(), match.call(), ...))
 
 #' Fit an exploratory factor model
 #'
-#' The classical way, to compare a structure of [dt_fit()] with.
+#' The classical approach, for comparison with [dt_fit()].
 #'
 #' @param x Answers (data frame or matrix, people in rows; Pearson correlations are taken, on the
 #'   rows each pair has in common), or a matrix of dependence made by [dt_dependence()] or

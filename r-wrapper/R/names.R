@@ -1,14 +1,14 @@
 #' Other names, or signs, of the factors of a fit
 #'
 #' `dt_rename()` returns the same fit with other names of factors; `dt_reflect()` one with some factors
-#' turned round, so that high is low: loadings, factor correlations, scores and curves change sign, and
-#' nothing is estimated anew. Names and signs go along into tables, plots, the page, scores, files,
+#' reversed, so that high is low: loadings, factor correlations, scores and curves change sign, and
+#' nothing is estimated anew. Names and signs are carried over to tables, plots, the page, scores, files,
 #' [dt_level()], and the models that [dt_cfa()] and lavaan make of the fit.
 #'
 #' @param fit Result of [dt_fit()].
 #' @param names New names: a named vector or list such as `c(F1 = "Agreeableness")` for some of the
 #'   factors, or a vector with a name for each.
-#' @param factors Names of the factors to turn round.
+#' @param factors Names of the factors to reverse.
 #' @return An object of class `dt_fit`; `dt_suggest_names()` returns a named list.
 #' @export
 #' @examples

@@ -11,8 +11,8 @@
 #'   1; or the thresholds themselves.
 #' @param min_children Fewest items of a factor, at least 2. The default is 3, where that of
 #'   [dt_fit()] is 2: a fit asks whether a pair pays for itself, a path asks nothing, and with 2
-#'   every tie that is in no larger clique is a factor.
-#' @param missing Rows with gaps: "pairwise", "listwise" or "error".
+#'   every pair that is in no larger clique is a factor.
+#' @param missing Rows with missing answers: "pairwise", "listwise" or "error".
 #' @param n_jobs Threads; -1 for all cores, `NULL` for one. Does not change the result.
 #' @param progress Show a bar?
 #' @param floor For thousands of items: keep only pairs whose dependence exceeds this number, from

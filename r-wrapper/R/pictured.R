@@ -22,7 +22,7 @@ dt_path_scores <- function(fit) {
   without_nan(ask("path_scores", list(state = fit$state), call = match.call()))
 }
 
-#' How items answer to their factors
+#' Item response curves
 #'
 #' Mean answers by the value of a factor, on the scale of the item. Fits with curves (the
 #' estimators "spline", "neural" and "variational") have estimated them; else items bend as their
@@ -57,11 +57,11 @@ dt_response_curves <- function(fit) {
 #'   python-docx beside dtstat). The folder must be there.
 #' @param diagnosis Result of [dt_diagnose()] with the data, for intervals; made without them if
 #'   omitted.
-#' @param stability Result of [dt_stability()], to be shown, too.
-#' @param title Head line; what was found if omitted.
+#' @param stability Result of [dt_stability()], to include in the report.
+#' @param title Title of the page; generated from the result if omitted.
 #' @param data The answers that were fitted: short for `diagnosis = dt_diagnose(fit, data)`.
 #' @param open Show it in a browser?
-#' @param overwrite Replace a file of that name that is no page of dtstat? One that is, is replaced; a
+#' @param overwrite Replace a file of that name that is not a page of dtstat? One that is, is replaced; a
 #'   document, which may have been edited, is not.
 #' @return The path of the file, invisibly.
 #' @export

@@ -1,4 +1,4 @@
-#' Describe a survey that is yet to be made
+#' Describe a planned survey
 #'
 #' What its designer knows: items per factor, loadings, correlations of the factors. For
 #' [dt_plan()], which says how many people the survey needs, and [dt_margin()].
@@ -39,9 +39,10 @@ dt_survey_design <- function(n_factors = NULL, items_per_factor = 5, loading = 0
 #' From what its designer knows: by guarantee, by normal approximation, and by simulation of the
 #' survey. Four things may be wanted: that one threshold separates all pairs of items ("graph"),
 #' that every factor is seen at its own threshold ("factors"), that [dt_fit()] finds exactly the
-#' factors ("fit"), or that [dt_certify()] certifies all of them ("certified"). These are different events, so that a smaller number for one is no better bound of
-#' another. Guarantees are for the threshold in the middle of the gap and for items without ties: for
-#' ratings (`levels`) there is none, only simulation.
+#' factors ("fit"), or that [dt_certify()] certifies all of them ("certified"). These are different
+#' events, so a smaller number in one row is not a better bound for another. Guarantees are for the threshold
+#' in the middle of the gap and for items without ties: for ratings (`levels`) there is none, only
+#' simulation.
 #'
 #' @param design Result of [dt_survey_design()]; or else its arguments, the next five.
 #' @param n_factors Number of factors; not needed if a matrix of loadings is given.

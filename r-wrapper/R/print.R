@@ -147,7 +147,7 @@ print_intervals <- function(tidy) {
 print_candidates <- function(fit, max_rows) {
   all <- fit$candidates
   found <- all[all$fitted, ]
-  cat("\nWhat else was possible, the best first:\n")
+  cat("\nAlternatives considered, best first:\n")
   by_cost <- !all(is.na(found$cost))
   held_out <- !all(is.na(found$held_out))
   scores <- if (held_out) c("held_out", "behind", "behind_se") else c("log_likelihood", if (by_cost) "cost")
@@ -166,7 +166,7 @@ print_candidates <- function(fit, max_rows) {
   more <- nrow(found) - max_rows
   if (more > 0) cat(more, "more in $candidates.\n")
   bounds <- nrow(all) - nrow(found)
-  if (bounds) print_lines(bounds, " more could not win, by a bound on their likelihood or its slow rise.")
+  if (bounds) print_lines(bounds, " more could not have won, judging by an upper bound on their likelihood or its slow increase.")
 }
 
 #' @export

@@ -2,7 +2,7 @@
 #'
 #' The factors themselves take part, not scores: coefficients are free of the bias that scores have,
 #' and standard errors contain that of the loadings (two steps, local SAM; Rosseel and Loh 2022).
-#' Ratings are taken as ratings. Factors have mean 0 and variance 1 in the rows used.
+#' Ratings are modeled as ordinal. Factors have mean 0 and variance 1 in the rows used.
 #'
 #' Rows without the outcome or a covariate are left out, and counted; missing answers to items are no
 #' reason to leave a row out. Comparing groups takes for granted that items measure the same in each:
@@ -44,7 +44,7 @@ dt_regress <- function(formula, fit, data) {
   found$call <- call
   found$formula <- formula
   found$notes <- c(in_r(found$notes), if (design$has_groups) paste(
-    "Groups are compared as if items measured the same in each; dt_invariance() tests that."
+    "Group comparisons assume that items measure the same thing in each group; test this with dt_invariance()."
   ))
   structure(found, class = "dt_regression")
 }
@@ -70,7 +70,7 @@ regression_design <- function(formula, factors, data) {
     inside <- intersect(all.vars(str2lang(label)), named)
     if (length(inside)) {
       stop_input("The term '", label, "' transforms the factor '", inside[1], "' or multiplies it, ",
-        "which the covariances of factors say nothing about. Name the factor by itself.")
+        "which cannot be estimated from factor covariances. Name the factor by itself.")
     }
   }
   X <- stats::model.matrix(terms, frame)[, -1, drop = FALSE]

@@ -7,10 +7,10 @@
 #' @param x Answers, a data frame or matrix with the items among its columns; or a result of
 #'   [dt_fit()], whose factors are the scales; or of [dt_cfa()] or [dt_sem()].
 #' @param keys Which items make up which scale: a list such as `list(A = c("-A1", "A2", "A3"))`, in
-#'   which a minus marks items to turn round, or anything else that [dt_structure()] takes. Not needed
+#'   which a minus marks items to reverse, or anything else that [dt_structure()] takes. Not needed
 #'   with a fit.
-#' @param answers The answers, if `x` is a result of [dt_fit()]. Without them only what its correlations
-#'   say of standardized items is given, without intervals.
+#' @param answers The answers, if `x` is a result of [dt_fit()]. Without them, only values for standardized
+#'   items are given, without intervals.
 #' @return An object of class `dt_reliability`, a list with the data frames `factors` (alpha and omega
 #'   with intervals, `std_alpha`, `mean_r`, `ordinal_alpha`, `ordinal_omega`), `items` (`r_drop`, the
 #'   correlation with the sum of the other items; `alpha_drop`, alpha without the item; and more) and

@@ -12,7 +12,7 @@
 #'   texts: all items there are, also those of no factor.
 #' @param factor_names Names of the factors, where `x` has none or to replace them.
 #' @param reversed Matrix of items by factors, `TRUE` where an item loads negatively; by default what
-#'   `x` says. It tells which way a factor points, and goes along into keys, lavaan and models.
+#'   `x` says. It tells which way a factor points, and is carried over to keys, lavaan and models.
 #' @param cutoff A loading of at least this size, whatever its sign, makes an item belong.
 #' @return An object of class `dt_structure`: a list with `support` (items by factors, `TRUE` where
 #'   an item belongs), `reversed` (`TRUE` where it loads negatively), `items`, `factors`, `keys`,

@@ -2,7 +2,7 @@
 #'
 #' Checks what the method itself assumes: is every pair of items within a factor more dependent than
 #' every pair between factors, by what margin, and which pairs decide; the same for each factor at
-#' its own threshold; bounds on the probability of error; what hangs on single items; and what keeps
+#' its own threshold; bounds on the probability of error; which factors depend on a single item; and what keeps
 #' items out of factors. Bounds are conditional: on the margin of the population being that of the
 #' sample, on the threshold in the middle of the gap, and on items without ties; there are none for
 #' ratings.
@@ -127,7 +127,7 @@ dt_margin <- function(x, structure = NULL, measure = "kendall") {
   if (!is.null(structure)) {
     structure <- structure_argument(structure, "structure")
   } else if (!inherits(x, "dt_survey_design")) {
-    stop_input("`structure` is missing: whose margin is wanted? See dt_structure().")
+    stop_input("`structure` is required: a margin belongs to a structure. See dt_structure().")
   }
   arguments <- list(data = x, structure = structure, measure = measure)
   as_result(ask("margin", arguments, call = call), call)

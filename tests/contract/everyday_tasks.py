@@ -311,7 +311,7 @@ AFTER = [
         'effects.pvalues["C(gender)[T.Male]"] < 0.01 and len(effects.conf_int()) == 3',
     ),
     Task(
-        "Confirm the factors as a model, ratings as ratings",
+        "Confirm the factors as a model, ratings as ordinal",
         'confirmed = dt.cfa(survey, big5, estimator="wlsmv")',
         '0.7 < confirmed.fit_measures["cfi.scaled"] < 1',
     ),

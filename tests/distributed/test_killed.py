@@ -50,7 +50,7 @@ def kill_at_random(program, file, kills, lines):
     return kills
 
 
-@pytest.mark.filterwarnings("ignore:The end of the ledger")
+@pytest.mark.filterwarnings("ignore:The end of the checkpoint file")
 def test_a_study_killed_ten_times(tmp_path):
     file = tmp_path / "study.jsonl"
     killed = kill_at_random(RUN_STUDY, file, KILLS, 61)
@@ -61,7 +61,7 @@ def test_a_study_killed_ten_times(tmp_path):
     assert len(file.read_bytes().splitlines()) == 61  # nothing was done twice
 
 
-@pytest.mark.filterwarnings("ignore:The end of the ledger")
+@pytest.mark.filterwarnings("ignore:The end of the checkpoint file")
 def test_a_bootstrap_killed_three_times(tmp_path):
     file = tmp_path / "bootstrap.jsonl"
     assert kill_at_random(RUN_BOOTSTRAP, file, 3, 301) == 3

@@ -67,7 +67,7 @@ def test_a_published_matrix_is_a_data_set(ro):
 def test_unknown_data_sets(ro):
     with pytest.raises(dt.InputError, match=r"no data set 'bif' .* Did you mean 'bfi'"):
         r.r_dataset("psych", "bif")
-    with pytest.raises(dt.InputError, match="is no data frame"):
+    with pytest.raises(dt.InputError, match="is neither a data frame nor a matrix"):
         r.r_dataset("datasets", "Harman74.cor")
     with pytest.raises(dt.InputError, match="r-cran-nosuch"):
         r.r_dataset("noSuch", "bfi")

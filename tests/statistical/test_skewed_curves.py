@@ -7,7 +7,7 @@ import dtstat as dt
 from dtstat.curves.estimate import Method
 from dtstat.factors.copula import latent_correlations
 from dtstat.search.evaluate import Proposal
-from dtstat.search.finalists import Answers, Curves, fit_finalists
+from dtstat.search.finalists import CurveRows, Curves, fit_finalists
 
 THREE = np.kron(np.eye(3), np.ones((3, 1))).astype(bool)
 SIGNS = np.array([1, -1, 1, 1, 1, -1, -1, 1, -1])
@@ -59,7 +59,7 @@ def test_the_curves_are_those_of_the_logarithms(fits):
 def test_runs_on_a_bad_scale_show_in_the_stated_error():
     """Left in their own units, skewed items give another likelihood with every run."""
     X = np.exp(1.5 * lines(300, 1))
-    answers = Answers(X, (None,) * 9, latent_correlations(dt.dependence(X)).R, 300)
+    answers = CurveRows(X, (None,) * 9, latent_correlations(dt.dependence(X)).R, 300)
     curves = [Curves(Method("spline"), "importance", 50, seed) for seed in (1, 2)]
     one, two = (fit_finalists([Proposal(THREE, "a")], answers, c)[0] for c in curves)
     assert max(one.apart, two.apart) > 4

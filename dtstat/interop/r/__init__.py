@@ -158,7 +158,9 @@ def r_dataset(package: str, name: str) -> pd.DataFrame:
         raise InputError(f"There is no data set '{name}' in R's '{package}'. {known}", "name")
     table = from_r(found[0])
     if not isinstance(table, pd.DataFrame):
-        raise InputError(f"'{name}' of R's '{package}' is no data frame and no matrix.", "name")
+        raise InputError(
+            f"'{name}' of R's '{package}' is neither a data frame nor a matrix.", "name"
+        )
     return table
 
 

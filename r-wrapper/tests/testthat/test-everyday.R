@@ -210,7 +210,7 @@ task("Does neuroticism change with age, men and women apart?", {
   effects <- dt_regress(Neurotic ~ age + gender, big5, survey)
   shown <- summary(effects)
 }, nrow(confint(effects)) == 3)
-task("Confirm the factors as a model, ratings as ratings", {
+task("Confirm the factors as a model, ratings as ordinal", {
   confirmed <- dt_cfa(survey, big5, estimator = "WLSMV")
 }, confirmed$fit_measures["cfi.scaled"] > 0.7)
 task("Confirm them with lavaan", {

@@ -90,7 +90,7 @@ test_that("levels are a data frame, and each can be fitted", {
   shown <- capture.output(print(fit))
   expect_match(shown, "one fewer costs +cheapest join +r +agreement +step", all = FALSE)
   expect_match(shown, " chosen fine| chosen broad", all = FALSE)
-  expect_match(paste(shown, collapse = " "), "dt_level(fit, k) has another level.", fixed = TRUE)
+  expect_match(paste(shown, collapse = " "), "Use dt_level(fit, k) for another level.", fixed = TRUE)
   expect_error(dt_level(fit, 20), "See $levels", fixed = TRUE, class = "dtstat_error_input")
   expect_error(dt_level(fit, "wide"), "`which`", class = "dtstat_error_input")
   expect_error(dt_level(nine(), 2), "must be a result of dt_fit()", class = "dtstat_error_input")
@@ -109,7 +109,7 @@ test_that("warnings have a class", {
 test_that("a stored fit works without Python", {
   fit <- stored_fit()
   expect_output(print(fit), "3 factors behind 9 items")
-  expect_output(print(summary(fit)), "What else was possible")
+  expect_output(print(summary(fit)), "Alternatives considered")
   expect_equal(names(tidy(fit))[1:4], c("term", "lhs", "op", "rhs"))
   expect_equal(nrow(glance(fit)), 1)
   expect_match(as_lavaan(fit), "F1 =~ x1 \\+ x2 \\+ x3")

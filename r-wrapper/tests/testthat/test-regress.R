@@ -16,7 +16,7 @@ test_that("factors are regressed as in Python, with formulas of R", {
   )
   expect_equal(tidy(found)$estimate, unname(coef(found)))
   expect_named(glance(found), c("r.squared", "adj.r.squared", "sigma", "df.residual", "nobs"))
-  expect_output(print(found), "dt_invariance\\(\\) tests that")
+  expect_output(print(found), "with dt_invariance\\(\\)\\.")
 })
 
 test_that("the outcome may be observed, and covariates transformed and crossed", {

@@ -96,7 +96,7 @@ def test_curves_without_an_estimator(refusal, file, tmp_path):
 
 
 BAD_CALLS = {
-    "network": (("--estimator", "neural"), "counts parameters, and a network has no honest count"),
+    "network": (("--estimator", "neural"), "effective parameters of a network is not known"),
     "preset": (("--preset", "papers"), "Did you mean 'paper'?"),
     "contradiction": (("--preset", "paper", "--criterion", "bic"), "means --criterion validation"),
     "folder": (("--estimator", "spline", "--curves", "FOLDER/no/c.csv"), "there is no folder"),

@@ -92,7 +92,7 @@ def test_columns_of_a_matrix_can_be_dropped(run, refusal, tmp_path):
     status, out, _ = run("fit", file, "--matrix", "--n-obs", 301, "--drop", "x9")
     assert status == 0
     assert "x9" not in out
-    assert "--id does not go with --matrix" in refusal("fit", file, "--matrix", "--id", "x1")
+    assert "--id does not apply to --matrix" in refusal("fit", file, "--matrix", "--id", "x1")
 
 
 def test_notes_reach_the_terminal(run, tmp_path):

@@ -37,8 +37,8 @@ def bare(data):
 def shown(fit, *options):
     """The page of Python, which names its own way to another level."""
     page = f"{fit.summary(*options)!r}\n"
-    assert "fit.level(k) has another level." in page or not len(fit.levels)
-    return page.replace("fit.level(k) has another", "--n-factors gives another")
+    assert "Use fit.level(k) for another level." in page or not len(fit.levels)
+    return page.replace("fit.level(k)", "--n-factors")
 
 
 def printed(*arguments, cutoff=0.3, max_rows=5, **options):
@@ -227,7 +227,7 @@ BAD_CALLS = {
     "missing": ((DATA, "--missing", "drop"), "got 'drop'"),
     "min children": ((DATA, "--min-children", "1"), "at least 2; got 1"),
     "thresholds": ((DATA, "--thresholds", "many"), "got 'many'"),
-    "thresholds of a tree": ((DATA, "--thresholds", "50"), "goes with --search threshold"),
+    "thresholds of a tree": ((DATA, "--thresholds", "50"), "applies only to --search threshold"),
     "no factors asked for": ((DATA, "--n-factors", "0"), "--n-factors must be a whole number"),
     "too many factors": (
         (DATA, "--n-factors", "5"),
@@ -242,11 +242,11 @@ BAD_CALLS = {
     "seed": ((DATA, "--criterion", "cv", "--seed", "-1"), "at least 0; got -1"),
     "cutoff": ((DATA, "--cutoff", "1.5"), "--cutoff must be a number in [0, 1]; got 1.5"),
     "columns": ((DATA, "--columns", "x1,y1"), "'y1'"),
-    "rows of answers": ((DATA, "--n-obs", "301"), "--n-obs goes with --matrix only"),
-    "matrix without rows": (("FOLDER/matrix.csv", "--matrix"), "--n-obs must be given"),
+    "rows of answers": ((DATA, "--n-obs", "301"), "--n-obs applies only with --matrix"),
+    "matrix without rows": (("FOLDER/matrix.csv", "--matrix"), "--n-obs is required"),
     "scores of a matrix": (
         ("FOLDER/matrix.csv", "--matrix", "--n-obs", "301", "--scores", "FOLDER/s.csv"),
-        "--scores does not go with --matrix",
+        "--scores does not apply to --matrix",
     ),
     "rows of a matrix": (
         ("FOLDER/matrix.csv", "--matrix", "--n-obs", "301", "--criterion", "cv"),

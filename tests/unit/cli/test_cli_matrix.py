@@ -123,7 +123,7 @@ BAD_OPTIONS = {
     "data set": (("likert_survey", "--matrix"), "there is no file 'likert_survey'"),
     "folder": (("FOLDER", "--matrix"), "there is no file"),
     "not text": (("FOLDER/binary.xlsx", "--matrix"), "Save it as csv"),
-    "rows of answers": (("likert_survey", "--n-obs", "800"), "--n-obs goes with --matrix only"),
+    "rows of answers": (("likert_survey", "--n-obs", "800"), "--n-obs applies only with --matrix"),
     "rows": (("FOLDER/matrix.csv", "--matrix", "--n-obs", "1"), "at least 2; got 1"),
     "missing": (("FOLDER/matrix.csv", "--matrix", "--missing", "listwise"), "--missing does not"),
     "codes": (("FOLDER/matrix.csv", "--matrix", "--missing-codes", "9"), "--missing-codes does"),

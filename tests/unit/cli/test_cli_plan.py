@@ -71,7 +71,7 @@ def test_paper_numbers(run):
         (["--items", 25], "go together"),
         (["--margin", 0.2], "go together"),
         (["--items", 25, "--margin", 0.2, "--factors", 3], "or --factors"),
-        (["--factors", 2, "--factor-size", 3], "--factor-size goes with --margin"),
+        (["--factors", 2, "--factor-size", 3], "--factor-size applies only with --margin"),
         (["--items", 25, "--margin", 0], "--margin"),
         (["--items", 1, "--margin", 0.2], "--items"),
         (["--items", 5, "--margin", 0.2, "--factor-size", 9], "--factor-size"),

@@ -119,7 +119,7 @@ def test_a_second_call_goes_on(run, tmp_path):
     file.write_bytes(file.read_bytes()[:-3])
     status, _, err = run(*SMALL, "--out", file)
     assert status == 0
-    assert err.startswith("dtstat: warning: The end of the ledger")
+    assert err.startswith("dtstat: warning: The end of the checkpoint file")
     assert err.count("\n") == 1
 
 
@@ -138,7 +138,10 @@ def test_the_ledger_of_another_call_is_refused(run, refusal, tmp_path):
         (["--jobs", 0], "--jobs must be a number of workers"),
         (["--estimator", "copla"], "Did you mean 'copula'?"),
         (["--criterion", "ebicc"], "Did you mean 'ebic'?"),
-        (["--preset", "paper", "--criterion", "bic"], "--criterion does not go with --preset"),
+        (
+            ["--preset", "paper", "--criterion", "bic"],
+            "--criterion cannot be combined",
+        ),
         (["--table", "FOLDER/t.pdf"], "--table must be a file whose name ends in .csv, .md, "),
         (["--table", "FOLDER/no/t.csv"], "there is no folder"),
         (["--out", "FOLDER/no/l.jsonl"], "there is no folder"),

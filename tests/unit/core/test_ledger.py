@@ -79,7 +79,7 @@ def test_a_first_line_cut_short_is_written_anew(file):
     first_line = file.read_bytes().partition(b"\n")[0]
     for length in (1, 10, 40, len(first_line)):
         file.write_bytes(first_line[:length])
-        with pytest.warns(DataWarning, match="cut short"):
+        with pytest.warns(DataWarning, match="was truncated"):
             fresh = Ledger.open(file, {**HEADER, "seed": 99})  # as a fresh one would be
         fresh.append(SECOND)
         assert Ledger.open(file, {**HEADER, "seed": 99}).finished == (SECOND,)
@@ -88,7 +88,7 @@ def test_a_first_line_cut_short_is_written_anew(file):
 def test_what_is_no_plain_file_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero", "a\0b"):
-        with pytest.raises(InputError, match=r"no plain file|null byte"):
+        with pytest.raises(InputError, match=r"not a regular file|null byte"):
             Ledger.open(path, HEADER)
 
 
@@ -124,7 +124,7 @@ def test_a_last_line_cut_anywhere_is_removed_and_done_again(written):
     start = whole[:-1].rfind(b"\n") + 1
     for end in range(start + 1, len(whole)):
         written.write_bytes(whole[:end])
-        with pytest.warns(DataWarning, match=r"end of the ledger '.*' was cut short"):
+        with pytest.warns(DataWarning, match=r"end of the checkpoint file '.*' was truncated"):
             ledger = Ledger.open(written, HEADER)
         assert ledger.finished == (FIRST,)
         assert written.read_bytes() == whole[:start]
@@ -136,7 +136,7 @@ def test_a_first_line_cut_anywhere_begins_anew(written):
     whole = written.read_bytes()
     for end in range(1, whole.index(b"\n") + 1):
         written.write_bytes(whole[:end])
-        with pytest.warns(DataWarning, match="cut short"):
+        with pytest.warns(DataWarning, match="was truncated"):
             ledger = Ledger.open(written, HEADER)
         assert ledger.finished == ()
         ledger.append(FIRST)
@@ -147,7 +147,7 @@ def test_a_first_line_cut_anywhere_begins_anew(written):
 def test_zeros_after_a_power_cut_are_removed(written):
     whole = written.read_bytes()
     written.write_bytes(whole + b"\0" * 100)
-    with pytest.warns(DataWarning, match="cut short"):
+    with pytest.warns(DataWarning, match="was truncated"):
         assert Ledger.open(written, HEADER).finished == (FIRST, SECOND)
     assert written.read_bytes() == whole
 
@@ -203,7 +203,7 @@ def test_a_damaged_line_is_named(written):
     lines = written.read_bytes().splitlines(keepends=True)
     lines[1] = b"{oops}\n"
     written.write_bytes(b"".join(lines))
-    with pytest.raises(InputError, match=r"Line 2 of the ledger .* holds b'{oops}'"):
+    with pytest.raises(InputError, match=r"Line 2 of the checkpoint file .* holds b'{oops}'"):
         Ledger.open(written, HEADER)
 
 
@@ -213,7 +213,7 @@ def test_a_missing_folder_is_refused_before_work(tmp_path):
 
 
 def test_a_folder_is_refused_before_work(tmp_path):
-    with pytest.raises(InputError, match="it is no plain file"):
+    with pytest.raises(InputError, match="it is not a regular file"):
         Ledger.open(tmp_path, HEADER)
 
 

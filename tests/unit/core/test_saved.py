@@ -56,7 +56,7 @@ def test_kinds_share_a_file(file):
 def test_a_cut_end_is_done_again(file):
     finish(file, [1, 2, 3])
     file.write_bytes(file.read_bytes()[:-5])
-    with pytest.warns(DataWarning, match="cut short or damaged"):
+    with pytest.warns(DataWarning, match="truncated or damaged"):
         assert finish(file, [1, 2, 3]) == ([1, 4, 9], [3])
 
 
@@ -65,7 +65,7 @@ def test_an_end_of_anything_is_cut(file, end):
     finish(file, [1, 2])
     whole = file.read_bytes()
     file.write_bytes(whole + end)
-    with pytest.warns(DataWarning, match="cut short or damaged"):
+    with pytest.warns(DataWarning, match="truncated or damaged"):
         assert finish(file, [1, 2]) == ([1, 4], [])
     assert file.read_bytes() == whole
 

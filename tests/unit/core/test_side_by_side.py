@@ -140,7 +140,7 @@ def test_a_piece_whose_process_died_is_done_again(tmp_path, at):
 
 
 def test_processes_that_always_die_are_given_up():
-    with pytest.raises(DTError, match=r"ended from outside.*2 pieces"):
+    with pytest.raises(DTError, match=r"killed from outside.*2 pieces"):
         list(run(always_dies, range(2), 2))
 
 

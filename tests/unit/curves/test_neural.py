@@ -171,7 +171,7 @@ def test_a_frozen_sampler_starts_anew_once(data, monkeypatch):
     calls = iter([True] * 5)
     monkeypatch.setattr(mala, "is_frozen", lambda *_: next(calls, False))
     brief = replace(FAST, iterations=8, pretraining=5, phi_from=1)
-    with pytest.warns(EstimationWarning, match="froze; estimation starts anew"):
+    with pytest.warns(EstimationWarning, match="froze; estimation restarts with slower updates"):
         fit = fit_network(*data, np.random.default_rng(0), brief)
     assert fit.restarts == 1
 

@@ -13,7 +13,7 @@ from dtstat.data import careless
 
 
 def likert(n=500, p=20, seed=3, reverse=True):
-    """Ratings 1 to 5 of honest people, every fourth item reversed."""
+    """Ratings 1 to 5 of attentive respondents, every fourth item reversed."""
     rng = np.random.default_rng(seed)
     z = rng.multivariate_normal(np.zeros(4), 0.3 + 0.7 * np.eye(4), n, method="cholesky")
     x = 0.7 * z[:, np.arange(p) % 4] + np.sqrt(0.51) * rng.standard_normal((n, p))
@@ -65,7 +65,7 @@ def test_distances_of_rows_with_gaps_use_what_they_have():
         assert ours == pytest.approx(d @ np.linalg.inv(S[np.ix_(k, k)]) @ d, rel=1e-9)
 
 
-def test_honest_people_have_margins_gaps_and_correlations_of_the_data():
+def test_attentive_respondents_have_margins_gaps_and_correlations_of_the_data():
     frame = likert(2000, 8)
     X = frame.to_numpy(copy=True)
     X[np.random.default_rng(5).random(X.shape) < 0.05] = np.nan
@@ -79,7 +79,7 @@ def test_honest_people_have_margins_gaps_and_correlations_of_the_data():
 
 
 @pytest.mark.long
-def test_shares_of_honest_people_who_are_flagged():
+def test_shares_of_attentive_respondents_who_are_flagged():
     """Not more than the level for each index, up to Monte Carlo error: 40 x 500 people."""
     counts = pd.Series(0, index=["longest_string", "variability", "distance", "repeat"])
     for seed in range(40):
@@ -133,7 +133,7 @@ def test_planted_findings():
     assert ("answers out of range", "item 'q5': 99 (20 times)") in said
     assert ("copy", "item 'copy' is a copy of 'q1'") in said
     assert ("computed from others", "item 'total' is the sum of 'q6', 'q7', 'q8'") in said
-    assert ("all answers as in an earlier row", "1 row") in said
+    assert ("same answers as an earlier row", "1 row") in said
     assert found.people.loc[12, "flags"] == "repeat"
     assert not found.people.loc[11, "flags"]
     assert found.notes == (

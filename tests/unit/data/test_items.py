@@ -78,7 +78,7 @@ def test_complete_rows_drops_rows_and_levels_but_keeps_kinds():
 
 def test_check_usable_after_listwise_deletion():
     items = as_items(pd.DataFrame({"a": [1, 1, 2], "b": [3.5, 4.5, np.nan]}))
-    with pytest.raises(InputError, match=r"one and the same answer in item 'a'\. Leave constant"):
+    with pytest.raises(InputError, match=r"only one distinct answer in item 'a'\. Leave constant"):
         check_usable(items.complete_rows())
     none_left = as_items([[1, np.nan], [2, np.nan], [np.nan, 1], [np.nan, 2]]).complete_rows()
     with pytest.raises(InputError, match=r"at least two rows; got 0\."):

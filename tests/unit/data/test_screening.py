@@ -131,7 +131,7 @@ def test_every_function_warns_once(use):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         use(data)
-    told = [str(w.message) for w in caught if "looks like a code" in str(w.message)]
+    told = [str(w.message) for w in caught if "looks like a missing-data code" in str(w.message)]
     assert len(told) == 1
     assert "99 looks like" in told[0]
     assert "12 times in 'c'" in told[0]

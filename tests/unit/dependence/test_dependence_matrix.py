@@ -257,7 +257,7 @@ class TestMissing:
         data = answers(n=10, p=3)
         data["c"] = [1.0] * 5 + [2.0] * 5
         data.loc[5:, "a"] = np.nan
-        with refuses("every item must vary; got one and the same answer in item 'c'."):
+        with refuses("every item must vary; got only one distinct answer in item 'c'."):
             compute(data, missing="listwise")
 
     def test_unknown_way(self) -> None:

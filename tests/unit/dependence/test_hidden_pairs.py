@@ -147,10 +147,10 @@ def test_fit_warns_and_keeps_the_warning(rising_and_falling):
     text, pairs = str(warning.message), hidden_pairs(rising_and_falling.to_numpy())
     one, two = (rising_and_falling.columns[k] for k in (pairs[0].first, pairs[0].second))
     assert text == (
-        f"Rank correlations miss how '{one}' and '{two}' depend "
-        f"({pairs[0].rank_correlation:.2f}; {pairs[0].any_correlation:.2f} after the best "
-        f"functions) and {len(pairs) - 1} more pairs. Not increasing: 'x5', 'x10', 'x15'. The "
-        "copula criterion is not to be trusted here; use fit(data, measure='maximal', "
+        f"Rank correlations miss the dependence between '{one}' and '{two}' "
+        f"({pairs[0].rank_correlation:.2f}; {pairs[0].any_correlation:.2f} after optimal "
+        f"transformation) and in {len(pairs) - 1} more pairs. Not monotone: 'x5', 'x10', 'x15'. "
+        "Do not rely on the copula criterion here; use fit(data, measure='maximal', "
         "estimator='spline')."
     )
     assert text in fit.notes

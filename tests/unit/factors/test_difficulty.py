@@ -1,4 +1,4 @@
-"""Factors that follow how hard the items are."""
+"""Factors that appear to reflect item difficulty."""
 
 import numpy as np
 import pytest
@@ -79,9 +79,9 @@ def test_an_item_with_more_answers_among_them_is_no_matter_of_difficulty():
 
 def test_fit_warns_and_keeps_the_warning():
     X = answers(SPREAD)
-    with pytest.warns(EstimationWarning, match="follow how hard the items are") as caught:
+    with pytest.warns(EstimationWarning, match="appear to reflect item difficulty") as caught:
         fit = dt.fit(X)
-    (warning,) = [one for one in caught if "how hard" in str(one.message)]
+    (warning,) = [one for one in caught if "item difficulty" in str(one.message)]
     assert warning.filename == __file__
     assert str(warning.message) in fit.notes
     assert "F1 easier than F2" in str(warning.message)
@@ -93,4 +93,4 @@ def test_a_given_structure_is_not_doubted():
     X = answers(SPREAD)
     names = [f"x{k}" for k in range(1, 11)]
     structure = dt.Structure.from_keys({"easy": names[:5], "hard": names[5:]}, names)
-    assert not [note for note in dt.fit(X, structure=structure).notes if "how hard" in note]
+    assert not [note for note in dt.fit(X, structure=structure).notes if "item difficulty" in note]

@@ -1,4 +1,4 @@
-"""What is reported of a structure: ratings as ratings, scores, tests, and why there is none."""
+"""What is reported of a structure: ratings as ordinal, scores, tests, and why there is none."""
 
 from __future__ import annotations
 

@@ -273,9 +273,9 @@ def test_explanation_of_a_level_says_what_one_fewer_and_one_more_would_mean():
     frame = nine().levels.set_index("n_factors")
     fewer, more = frame.loc[3, "one_fewer_costs"], frame.loc[4, "one_fewer_costs"]
     assert nine().explanation == (
-        f"3 factors; the rows support up to {nine().supported}. One fewer would cost {fewer:.3f}, "
-        f"one more would gain {more:.3f} in log-likelihood per person. "
-        "Another level that stands out: 2 factors."
+        f"3 factors; the data support at most {nine().supported}. Dropping one would cost "
+        f"{fewer:.3f} and adding one would gain {more:.3f} in log-likelihood per person. "
+        "The other level that stands out has 2 factors."
     )
 
 
@@ -479,7 +479,7 @@ def test_repr_shows_structure_and_choice():
 def test_summary_has_its_parts_in_order():
     text = str(many().summary())
     parts = ["Call:", "Data:", "Choice:", "Levels", "each at its own", "Standardized loadings"]
-    parts += ["Fit of the chosen structure", "What else was possible", "more in candidates"]
+    parts += ["Fit of the chosen structure", "Alternatives considered", "more in candidates"]
     positions = [text.index(part) for part in parts]
     assert positions == sorted(positions)
     assert "301 of 301 rows used (145 complete), 26 items (26 continuous)" in text
@@ -488,7 +488,7 @@ def test_summary_has_its_parts_in_order():
 def test_summary_cutoff_and_rows():
     assert "0.43" not in str(nine().summary(cutoff=0.5)).split("Explained variance")[0]
     assert "Loadings below 0.5 are blank." in str(nine().summary(cutoff=0.5))
-    assert "What else was possible" not in str(nine().summary(max_rows=0))
+    assert "Alternatives considered" not in str(nine().summary(max_rows=0))
     for cutoff in (-0.1, 2, "low"):
         with pytest.raises(dt.InputError, match="`cutoff` must be"):
             nine().summary(cutoff=cutoff)

@@ -1,5 +1,6 @@
 """dt.fit with curves of the item responses, and with structures that are given."""
 
+import re
 import warnings
 from dataclasses import replace
 
@@ -267,7 +268,7 @@ def test_too_few_rows_are_those_of_the_data():
 
 
 def test_an_item_with_one_answer_is_refused():
-    with refused("every item must vary; got one and the same answer in item 'x2'"):
+    with refused("every item must vary; got only one distinct answer in item 'x2'"):
         curves(answers().assign(x2=3.0))
 
 
@@ -400,7 +401,8 @@ def test_likelihoods_of_rows_are_those_of_their_sum(fit):
 @pytest.mark.parametrize("criterion", ["ebic", "bic", "aic"])
 @pytest.mark.parametrize("estimator", ["neural", "variational"])
 def test_networks_do_not_count_parameters(estimator, criterion):
-    with refused(f"'{criterion}' counts parameters, and a network has no honest count") as caught:
+    said = "counts parameters, and the number of effective parameters of a network is not known"
+    with refused(f"'{criterion}' {said}") as caught:
         dt.fit(answers(), estimator=estimator, criterion=criterion)
     assert "criterion='validation_2se' or 'validation', or the estimator 'spline'" in str(
         caught.value
@@ -415,7 +417,11 @@ def test_one_finalist_has_no_rival():
     fit = curves(answers(), finalists=1)
     assert len(fit.candidates) == 1
     assert fit.structure == TWO
-    assert "structures the best 1 by the copula got curves. 2 factors; no other" in fit.explanation
+    assert re.fullmatch(
+        r"Curves were fitted to the best of \d+ structures, ranked by the copula model\. "
+        r"2 factors; no other structure was possible\.",
+        fit.explanation,
+    )
 
 
 @pytest.mark.parametrize("finalists", [0, -1, 1.5, "three", None])
@@ -427,7 +433,7 @@ def test_bad_finalists(finalists):
 def test_more_finalists_than_structures():
     many, usual = curves(answers(), finalists=50), curves(answers())
     assert same(many, usual)
-    assert "got curves" not in many.explanation or "no factor" not in many.explanation
+    assert "Curves were fitted" not in many.explanation or "no factor" not in many.explanation
 
 
 # --- frozen samplers ----------------------------------------------------------------------------
@@ -437,7 +443,7 @@ def test_a_sampler_that_freezes_once_is_told(monkeypatch):
     """Warned, noted, and started again; the warning points to the caller."""
     calls = iter([True])
     monkeypatch.setattr(mala, "is_frozen", lambda *_: next(calls, False))
-    with pytest.warns(EstimationWarning, match="froze and was started again") as caught:
+    with pytest.warns(EstimationWarning, match="froze and was restarted") as caught:
         fit = curves(answers(), finalists=1)
     assert len(caught) == 1
     assert fit.nonlinear.restarts == 1
@@ -612,7 +618,7 @@ def test_a_structure_and_a_preset_contradict():
 
 
 def test_thresholds_are_not_for_given_structures():
-    with refused("`thresholds` goes with search='threshold'"):
+    with refused("`thresholds` applies only to search='threshold'"):
         dt.fit(answers(), structure=TWO, thresholds=20)
 
 

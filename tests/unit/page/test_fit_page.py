@@ -101,7 +101,7 @@ def test_facts_are_those_of_the_summary(name):
     labels = [label for label, _ in facts]
     assert labels[0] == "Choice"
     assert dict(facts)["Choice"] == fit.explanation
-    counted = " carry the evidence of about " in summary or " counted as about " in summary
+    counted = " counted as about " in summary
     assert ("Evidence" in labels) == counted
     if name not in NONE:
         assert counted == (fit.n_effective < 0.95 * fit.n_typical)
@@ -230,7 +230,7 @@ def test_the_bottom_line_comes_first_and_is_that_of_the_results():
     assert dict(section(found, "answer").facts)["How sure"] == text
     firm = diagnosis().factors.query("verdict == 'firm'")["factor"].tolist()
     assert firm
-    assert ("All 3 factors are on firm ground" in text) == (len(firm) == 3)
+    assert ("All 3 factors are clearly supported" in text) == (len(firm) == 3)
     assert ("misfits by more than sampling error" in text) == (
         known("nine").fit_measures["pvalue"] < 0.05
     )
@@ -242,19 +242,27 @@ def test_the_bottom_line_comes_first_and_is_that_of_the_results():
 @pytest.mark.parametrize(
     ("verdicts", "said"),
     [
-        (["firm", "firm", "firm"], "All 3 factors are on firm ground at thresholds of their own."),
+        (
+            ["firm", "firm", "firm"],
+            "All 3 factors are clearly supported, each at its own thresholds.",
+        ),
         (
             ["firm", "unsure", "firm"],
-            "F1 and F3 are on firm ground at thresholds of their own; F2 is not seen beyond "
+            "F1 and F3 are clearly supported, each at its own thresholds; F2 is not "
+            "distinguishable from chance.",
+        ),
+        (
+            ["unsure", "firm", "unsure"],
+            "F2 is clearly supported at its own thresholds; F1 and F3 are not distinguishable from "
             "chance.",
         ),
         (
             ["no core", "seen", "seen"],
-            "F2 and F3 are seen at thresholds of their own; F1 is seen at no threshold of its own.",
+            "F2 and F3 are seen, each at its own thresholds; F1 is seen at no threshold.",
         ),
     ],
 )
-def test_the_ground_of_the_factors_is_said_in_one_sentence(verdicts, said, monkeypatch):
+def test_the_support_of_the_factors_is_said_in_one_sentence(verdicts, said, monkeypatch):
     other = dt.diagnose(known("nine"))
     monkeypatch.setitem(vars(other), "factors", other.factors.assign(verdict=verdicts))
     assert bottom_line(known("nine"), other, None)[0] == said

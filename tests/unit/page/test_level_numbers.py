@@ -108,7 +108,7 @@ def test_the_tree_is_that_of_the_plot(name):
 def test_notes_say_what_the_columns_are():
     _, numbers = known("many")
     said = " ".join(numbers["levelNotes"])
-    for part in ("One fewer costs: ", "Agreement of ", "Step: ", "The tree joins whole factors"):
+    for part in ("One fewer costs: ", "Agreement among ", "Step: ", "The tree joins whole factors"):
         assert part in said
 
 

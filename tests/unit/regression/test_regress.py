@@ -171,7 +171,7 @@ REFUSED = {
     "F1 ~ age - 1": "must have an intercept",
     "F1 ~ 1": "no predictors",
     "F1 ~ same": "do not vary",
-    "F1 ~ age + I(2 * age)": "follows from those before it",
+    "F1 ~ age + I(2 * age)": "is determined by the predictors before it",
     "F1 ~ F1": "has no predictors|both sides",
     "F1 + F2 ~ age": "one outcome",
     "F1 ~ age ~ wage": "one formula",

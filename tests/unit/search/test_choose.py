@@ -99,7 +99,7 @@ def test_names_are_those_of_the_items():
 
 DOUBT = (
     "; best other structure found: 1 factor. The two differ by less than the Monte Carlo error of "
-    "their likelihoods: look at both, or repeat with other seeds."
+    "their likelihoods: examine both, or rerun with other seeds."
 )
 
 

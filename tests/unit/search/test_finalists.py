@@ -12,7 +12,7 @@ from dtstat.curves.estimate import Method, answers_log_likelihood
 from dtstat.factors.copula import latent_correlations
 from dtstat.search.evaluate import Evaluator, Fitted, Proposal
 from dtstat.search.finalists import (
-    Answers,
+    CurveRows,
     Curves,
     cross_validate_curves,
     fit_finalists,
@@ -31,7 +31,7 @@ def answers(n=150, seed=0):
     rng = np.random.default_rng(seed)
     Z = rng.multivariate_normal(np.zeros(2), [[1, 0.3], [0.3, 1]], n, method="cholesky")
     X = np.repeat(Z, 3, axis=1) + 0.7 * rng.normal(size=(n, 6))
-    return Answers(X, (None,) * 6, latent_correlations(dt.dependence(X)).R, n)
+    return CurveRows(X, (None,) * 6, latent_correlations(dt.dependence(X)).R, n)
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +199,7 @@ def test_cross_validation_leaves_each_fold_out(data):
     for k in range(3):
         X = data.X[fold != k]
         R = latent_correlations(dt.dependence(X)).R
-        parts.append((Answers(X, data.levels, R, len(X)), data.X[fold == k]))
+        parts.append((CurveRows(X, data.levels, R, len(X)), data.X[fold == k]))
     proposals = [Proposal(ONE, "a"), Proposal(TWO, "b")]
     found, kept = cross_validate_curves(proposals, parts, CURVES)
     assert kept == [0, 1]

@@ -414,7 +414,7 @@ BAD = {
             with_gaps().assign(c=(NINE.index < 20).astype(float)), "f =~ x1 + x2 + x3 + c"
         ),
         dt.InputError,
-        "item 'c' has the same answer everywhere in the 281 rows without missing answers",
+        "item 'c' has only one distinct answer in the 281 rows without missing answers",
     ),
     "mistyped item": (
         lambda: dt.cfa(NINE, "f =~ x1 + x2 + x33"),

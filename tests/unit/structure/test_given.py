@@ -43,7 +43,7 @@ def test_a_covariance_matrix_with_rows_is_its_correlations():
         np.testing.assert_allclose(fit.loadings, dt.fit(R).loadings, atol=1e-6)
         efa = dt.efa(given, 3, n_obs=301)
         np.testing.assert_allclose(efa.loadings, dt.efa(R, 3).loadings, atol=1e-6)
-    with refused("correlations, and their kind must be stated"):
+    with refused("holds correlations; say which kind"):
         dt.fit(NINE.corr(), n_obs=301)  # which correlations they are has to be said
     with refused("`n_obs` must be left out with answers"):
         dt.cfa(NINE, HS, n_obs=301)

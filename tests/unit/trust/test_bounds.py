@@ -521,7 +521,7 @@ def test_they_fail_for_two_rare_answers(measure):
     same_person = n * q**2 * (1 - q) ** (2 * n - 2)
     X = np.zeros((n, 2))
     X[3] = 1
-    with pytest.warns(DataWarning, match="too rare to tell"):
+    with pytest.warns(DataWarning, match="too rare to distinguish them"):
         assert dependence(X, measure).values[0, 1] == pytest.approx(1)
     assert same_person > 10 * Bound.of(measure)(n, 0.8)
 

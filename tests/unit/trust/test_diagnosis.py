@@ -264,7 +264,7 @@ def test_without_data():
     text = found.summary().to_text()
     assert "diagnose(fit, data)" in text
     assert "lower" not in text
-    assert "seen at thresholds of their own: F1, F2, F3" in text
+    assert "seen, each at its own thresholds: F1, F2, F3" in text
 
 
 def test_of_a_matrix():
@@ -340,7 +340,7 @@ def test_a_factor_that_hangs_on_one_item():
     assert found.audit.fragile == ("x4",)
     assert found.glance()["n_fragile"][0] == 1
     text = found.summary().to_text()
-    assert "a factor hangs on each of: x4" in text
+    assert "removing any one of these items would lose a factor: x4" in text
     assert "F2 merges into F1" in text
 
 
@@ -405,7 +405,7 @@ def test_no_guarantee_for_ratings(measure):
     assert found.factors["error_bound"].isna().all()
     assert found.factors["error_normal"].isna().all() == (measure == "kendall")
     text = " ".join(found.summary().to_text().split())
-    assert f"no guarantee: that of '{measure}' is for items without ties" in text
+    assert f"because the bound for '{measure}' requires items without ties" in text
     assert "12 of the 12 items have ties" in text
     assert "probability at most" not in text
 

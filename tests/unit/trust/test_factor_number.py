@@ -113,7 +113,7 @@ def test_no_number_where_answers_hardly_overlap():
             assert hardly_overlap(as_items(X.astype(float))) is expected
     X = rated(300, rare)[1].astype(float)
     assert not len(number_errors(as_items(X), "polychoric", 3, 1))
-    with pytest.warns(dt.DTWarning, match="The number of factors is not bounded"):
+    with pytest.warns(dt.DTWarning, match="No lower bound on the number of factors is given"):
         assert dt.certify(X, n_draws=20, seed=1).at_least is None
     assert dt.certify(rated(300, usual)[1].astype(float), n_draws=20, seed=1).at_least == 1
 
