@@ -24,6 +24,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from dtstat.interop.views import view
 
 RESULTS = Path(__file__).parent / "results"
 COPIES = 5_000
+DEAR_SHARE = 0.15  # of answers: in how many a plot is drawn, a file written, and the like
 NINE = dt.load_dataset("holzinger_swineford_9")
 RATED = NINE.apply(lambda x: pd.cut(x, 3, labels=False) + 1)
 SCHOOL = NINE.assign(school=np.where(np.arange(len(NINE)) % 2, "A", "B"))
@@ -349,7 +351,9 @@ def ask(result: Any, draw: Draw, folder: Path, all_of_it: bool) -> None:
     """
 
     def wanted(values: Any) -> list[Any]:
-        return list(values) if all_of_it else [draw.one(list(values))]
+        if all_of_it:
+            return list(values)
+        return [draw.one(list(values))] if draw.chance(DEAR_SHARE) else []
 
     for ask_for in (repr, str, lambda one: one._repr_html_(), lambda one: view(one)):
         _checked(_asked(f"print of {type(result).__name__}", ask_for, result))
@@ -358,7 +362,7 @@ def ask(result: Any, draw: Draw, folder: Path, all_of_it: bool) -> None:
             continue
         if not callable(member):
             _checked(_asked(name, getattr, result, name))
-        elif name not in DEAR or all_of_it or draw.chance(0.25):
+        elif name not in DEAR or all_of_it or draw.chance(DEAR_SHARE):
             most = len(inspect.signature(member).parameters) - 1
             for arguments in METHODS.get(name, [()]):
                 if len(arguments) > most:
@@ -425,8 +429,7 @@ def _drawn(result: Any, wanted: Callable[[Any], list[Any]]) -> None:
 
 # --- what must not get out ---
 
-_COMMANDS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_LIVE = re.compile(r"<(script|img)[^>]*>[^<]*evil", re.IGNORECASE)
+_COMMANDS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _FORMULAS = re.compile(r"""(?m)(^|,)"?[=+\-@\t\r]\D""")
 _LATEX = re.compile(r"(?<!\\)\\(input|write)\b")
 
@@ -446,9 +449,32 @@ def _checked(answer: Any) -> None:
         _asked("print", repr, answer)
 
 
+class _Page(HTMLParser):
+    """Finds what runs in a browser: scripts with words of the file, and handlers of events."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live: list[str] = []
+        self._in_script = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self._in_script = tag == "script" and given.get("type") != "application/json"
+        self.live += [name for name in given if name.startswith("on")]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_script = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_script and "evil" in data:
+            self.live.append(data)
+
+
 def _check_html(text: str) -> None:
-    if _LIVE.search(text):
-        raise BrokenError("live HTML")
+    page = _Page()
+    page.feed(text)
+    if page.live:
+        raise BrokenError(f"live HTML: {page.live[0]}"[:200])
 
 
 def _check_latex(text: str) -> None:

@@ -69,7 +69,15 @@ class Rules:
     approximate: bool
 
 
-@register(shapes={"labels": "p"})
+@register(
+    shapes={"labels": "p"},
+    rules={
+        "factors are numbered": lambda level: set(level.labels) == set(range(level.n_factors)),
+        "the pair is of the factors": lambda level: (
+            all(0 <= k < max(level.n_factors, 2) for k in level.pair)
+        ),
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Level:
     """One number of factors.
