@@ -162,7 +162,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         why = (isinstance(error, OSError) and error.strerror) or error
         raise InputError(f"Cannot read {shown(name)}: {why}.", "path") from None
     result = from_bytes(content, name)
-    _rehearse(result, name)
+    if isinstance(result, Saved):
+        _rehearse(result, name)
     return result
 
 
