@@ -18,6 +18,8 @@ import inspect
 import io
 import json
 import re
+import resource
+import signal
 import tempfile
 import traceback
 import warnings
@@ -41,6 +43,7 @@ from dtstat.interop.views import view
 
 RESULTS = Path(__file__).parent / "results"
 COPIES = 5_000
+MOST_MEMORY, SECONDS = 6 * 1024**3, 60  # that a copy may take
 DEAR_SHARE = 0.15  # of answers: in how many a plot is drawn, a file written, and the like
 NINE = dt.load_dataset("holzinger_swineford_9")
 RATED = NINE.apply(lambda x: pd.cut(x, 3, labels=False) + 1)
@@ -312,7 +315,7 @@ WAYS: dict[str, Callable[[File, Draw], bool]] = {
 # --- what a result is asked ---
 
 METHODS: dict[str, list[tuple[Any, ...]]] = {
-    "level": [("fine",), ("broad",), (1,), (2,)],
+    "level": [("fine",), (1,), (2,)],
     "candidate": [(0,), (1,)],
     "rename": [({"F1": "new"},), (["a", "b", "c"],)],
     "reflect": [(["F1"],)],
@@ -355,7 +358,8 @@ def ask(result: Any, draw: Draw, folder: Path, all_of_it: bool) -> None:
             return list(values)
         return [draw.one(list(values))] if draw.chance(DEAR_SHARE) else []
 
-    for ask_for in (repr, str, lambda one: one._repr_html_(), lambda one: view(one)):
+    seen_by_r = [view] if all_of_it or draw.chance(DEAR_SHARE) else []
+    for ask_for in (repr, lambda one: one._repr_html_(), *seen_by_r):
         _checked(_asked(f"print of {type(result).__name__}", ask_for, result))
     for name, member in inspect.getmembers(type(result)):
         if name.startswith("_") or name in ("save", "plot", "report", "of"):
@@ -534,6 +538,7 @@ def outcome(content: bytes, draw: Draw, folder: Path, all_of_it: bool) -> str:
     """ "refused", "answered", or what went wrong."""
     path = folder / "edited.dtstat"
     path.write_bytes(content)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         result = _asked("load", dt.load, path)
         if result is None:
@@ -541,29 +546,41 @@ def outcome(content: bytes, draw: Draw, folder: Path, all_of_it: bool) -> str:
         ask(result, draw, folder, all_of_it)
     except BrokenError as error:
         return str(error)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return "answered"
+
+
+def _ring(*_: Any) -> None:
+    raise TimeoutError(f"more than {SECONDS} s")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--copies", type=int, default=COPIES)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first copy")
+    parser.add_argument("--thorough", action="store_true", help="draw every plot, write every file")
     parser.add_argument("--keep", help="folder for copies that went wrong")
     wanted = parser.parse_args()
     import matplotlib
 
     matplotlib.use("Agg")
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, resource.RLIM_INFINITY))
+    signal.signal(signal.SIGPROF, _ring)
     files = contents()
     counts: dict[str, Counter[str]] = {name: Counter() for name in files}
     broken: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         for name, file in files.items():
-            untouched = outcome(file.content(), Draw(wanted.seed), Path(folder), True)
+            untouched = outcome(file.content(), Draw(wanted.seed), Path(folder), wanted.thorough)
             if untouched != "answered":
                 raise SystemExit(f"{name}, not edited: {untouched}")
-        for k in range(wanted.copies):
+        for k in range(wanted.first, wanted.first + wanted.copies):
             name = list(files)[k % len(files)]
-            way, ended, content = try_copy(files[name], Draw(wanted.seed, k), Path(folder))
+            way, ended, content = try_copy(
+                files[name], Draw(wanted.seed, k), Path(folder), wanted.thorough
+            )
             held = ended in ("refused", "answered")
             counts[name][ended if held else "went wrong"] += 1
             if not held:

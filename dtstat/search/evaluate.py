@@ -72,9 +72,11 @@ class Rules:
 @register(
     shapes={"labels": "p"},
     rules={
-        "factors are numbered": lambda level: set(level.labels) == set(range(level.n_factors)),
-        "the pair is of the factors": lambda level: (
-            all(0 <= k < max(level.n_factors, 2) for k in level.pair)
+        "factors are numbered": lambda level: (
+            min(level.labels) == 0 and len(set(level.labels.tolist())) == level.n_factors
+        ),
+        "the pair is of the factors": lambda level: all(
+            0 <= k < max(level.n_factors, 2) for k in level.pair
         ),
     },
 )

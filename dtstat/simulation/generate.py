@@ -236,9 +236,7 @@ def _noise_variances(signal: FloatArray, snr: float) -> FloatArray:
     with np.errstate(over="ignore"):
         noise = variances / snr
     if not np.isfinite(noise).all():
-        raise checks.refusal(
-            "snr", "large enough for a finite noise", snr, "The paper uses 4."
-        )
+        raise checks.refusal("snr", "large enough for a finite noise", snr, "The paper uses 4.")
     return noise
 
 
