@@ -1,4 +1,4 @@
-"""Saved results that somebody edited: refused when loaded, or everything they are asked is answered.
+"""Saved results that somebody edited: refused when loaded, or all they are asked is answered.
 
 ``python -m benchmarks.edited_files`` saves results of every class that can be saved, edits 5,000
 copies at random, and loads each. What loads is asked everything it can be asked without more data:
@@ -156,11 +156,11 @@ class File:
         self.arrays = [np.load(io.BytesIO(array)) for array in arrays]
 
     def copy(self) -> File:
-        """A copy to edit."""
+        """Return a copy to edit."""
         return copy.deepcopy(self)
 
     def content(self) -> bytes:
-        """The file."""
+        """Return the file."""
         return write_archive(json.dumps(self.metadata), self.arrays, compressed=False)
 
     def places(self) -> list[Place]:
@@ -358,32 +358,44 @@ def ask(result: Any, draw: Draw, folder: Path, all_of_it: bool) -> None:
             return list(values)
         return [draw.one(list(values))] if draw.chance(DEAR_SHARE) else []
 
-    seen_by_r = [view] if all_of_it or draw.chance(DEAR_SHARE) else []
-    for ask_for in (repr, lambda one: one._repr_html_(), *seen_by_r):
-        _checked(_asked(f"print of {type(result).__name__}", ask_for, result))
-    for name, member in inspect.getmembers(type(result)):
-        if name.startswith("_") or name in ("save", "plot", "report", "of"):
-            continue
-        if not callable(member):
-            _checked(_asked(name, getattr, result, name))
-        elif name not in DEAR or all_of_it or draw.chance(DEAR_SHARE):
-            most = len(inspect.signature(member).parameters) - 1
-            for arguments in METHODS.get(name, [()]):
-                if len(arguments) > most:
-                    continue
-                told = _asked(name, getattr(result, name), *arguments)
-                _checked(told)
-                if isinstance(told, Summary):
-                    _exported(told, folder, wanted)
+    told = [
+        _asked(f"print of {type(result).__name__}", show, result)
+        for show in (repr, lambda one: one._repr_html_(), *([view] if wanted([1]) else []))
+    ]
+    for label, question, arguments in _questions(result):
+        if label not in DEAR or wanted([1]):
+            told.append(_asked(label, question, *arguments))
+    for answer in told:
+        _checked(answer)
+        if isinstance(answer, Summary):
+            _exported(answer, folder, wanted)
     if hasattr(result, "plot"):
         _drawn(result, wanted)
     if isinstance(result, dt.DTFit):
         _called(result)
-        for ending in wanted(("html", "html", "docx")):
-            file = folder / f"report.{ending}"
-            if _asked("report", result.report, file) and ending == "html":
-                _check_html(file.read_text(encoding="utf-8"))
+        _reported(result, folder, wanted)
     _asked("save", result.save, folder / "again.dtstat", True)
+
+
+def _reported(fit: dt.DTFit, folder: Path, wanted: Callable[[Any], list[Any]]) -> None:
+    for ending in wanted(("html", "html", "docx")):
+        file = folder / f"report.{ending}"
+        if _asked("report", fit.report, file, None, None, None, True) and ending == "html":
+            _check_html(file.read_text(encoding="utf-8"))
+
+
+def _questions(result: Any) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
+    """Yield properties and methods, with arguments for those that need some."""
+    for name, member in inspect.getmembers(type(result)):
+        if name.startswith("_") or name in ("save", "plot", "report", "of"):
+            continue
+        if not callable(member):
+            yield name, getattr, (result, name)
+            continue
+        most = len(inspect.signature(member).parameters) - 1
+        for arguments in METHODS.get(name, [()]):
+            if len(arguments) <= most:
+                yield name, getattr(result, name), arguments
 
 
 def _asked(label: str, question: Callable[..., Any], *arguments: Any) -> Any:
@@ -535,7 +547,7 @@ def try_copy(
 
 
 def outcome(content: bytes, draw: Draw, folder: Path, all_of_it: bool) -> str:
-    """ "refused", "answered", or what went wrong."""
+    """Load a file and ask it everything; return "refused", "answered", or what went wrong."""
     path = folder / "edited.dtstat"
     path.write_bytes(content)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
@@ -596,7 +608,7 @@ def main() -> None:
 
 
 def report(counts: dict[str, Counter[str]], copies: int, seed: int) -> str:
-    """The table of counts, as Markdown."""
+    """Write the table of counts as Markdown."""
     held = sum(count["refused"] + count["answered"] for count in counts.values())
     lines = [
         "# Edited files\n",
