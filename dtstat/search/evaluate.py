@@ -72,12 +72,10 @@ class Rules:
 @register(
     shapes={"labels": "p"},
     rules={
-        "factors are numbered": lambda level: (
-            min(level.labels) == 0 and len(set(level.labels.tolist())) == level.n_factors
+        "factors are numbered": lambda one: (
+            min(one.labels) == 0 and len(set(one.labels.tolist())) == one.n_factors
         ),
-        "the pair is of the factors": lambda level: all(
-            0 <= k < max(level.n_factors, 2) for k in level.pair
-        ),
+        "a pair is joined": lambda one: all(0 <= k < max(one.n_factors, 2) for k in one.pair),
     },
 )
 @dataclass(frozen=True, eq=False)
