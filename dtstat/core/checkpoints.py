@@ -24,7 +24,7 @@ import scipy
 
 from dtstat.core import checks
 from dtstat.core.about import __version__
-from dtstat.core.errors import DataWarning, InputError, warn
+from dtstat.core.errors import DataWarning, InputError, shown, warn
 from dtstat.core.parallel import Jobs, Outcomes, run
 
 T = TypeVar("T")
@@ -244,6 +244,14 @@ def _read(file: Path, argument: str) -> bytes:
     """Return what the file holds; refuse, before any work is done, one that cannot be written."""
     if "\0" in os.fspath(file):
         raise InputError(f"Cannot write '{file}': it has a null byte in its name.", argument)
+    try:
+        os.fsencode(file)
+    except UnicodeEncodeError:
+        raise InputError(
+            f"Cannot write {shown(str(file))}: its name has an invalid Unicode surrogate. Choose "
+            "another name.",
+            argument,
+        ) from None
     if not file.parent.is_dir():
         raise InputError(f"Cannot write '{file}': there is no folder '{file.parent}'.", argument)
     try:
@@ -326,21 +334,28 @@ def parse_records(file: Path, content: bytes, argument: str = "out") -> list[Rec
 
 def _append(file: Path, lines: bytes, expected: int, argument: str) -> int:
     """Add lines to a file of the expected length, and return its new one."""
+    new = not file.exists()
     try:
-        with file.open("ab") as opened:
+        with file.open("ab", buffering=0) as opened:
             if opened.seek(0, os.SEEK_END) != expected:
                 raise InputError(
                     f"The checkpoint file '{file}' was changed by another process while this one "
                     "worked. Let one of them write to it; the same call then goes on from there.",
                     argument,
                 )
-            opened.write(lines)
-            opened.flush()
-            os.fsync(opened.fileno())
+            try:
+                if opened.write(lines) < len(lines):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(opened.fileno())
+            except OSError:
+                opened.truncate(expected)
+                raise
         if not expected and os.name == "posix":
             _sync_folder(file.parent)
         return expected + len(lines)
     except OSError as error:
+        if new:
+            file.unlink(missing_ok=True)
         advice = "What is finished is kept. Make room or fix its permissions, then repeat the call."
         raise _unusable("write", file, error, advice, argument) from None
 

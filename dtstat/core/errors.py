@@ -44,6 +44,11 @@ def printable(text: str) -> str:
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), one_line)
 
 
+def printable_lines(text: str) -> str:
+    """Write a text of several lines so that none of them commands a terminal."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 class DTError(Exception):
     """Base class of every error dtstat raises on purpose."""
 

@@ -146,14 +146,14 @@ def _replace(file: Path, content: bytes) -> None:
     except PermissionError:  # of the folder; the file itself may be open to us
         file.write_bytes(content)
         return
-    except OSError:  # a full disk
+    except BaseException:  # a full disk, or Ctrl-C
         part.unlink(missing_ok=True)
         raise
     try:
         if file.exists():
             shutil.copymode(file, part)
         part.replace(file)
-    except OSError:
+    except BaseException:
         part.unlink(missing_ok=True)
         raise
 

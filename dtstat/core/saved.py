@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dtstat.core import checks, files
-from dtstat.core.errors import InputError, shown
+from dtstat.core.errors import DTError, InputError, shown, silenced
 from dtstat.core.files import METADATA, FileKind, ReadArray, TooLargeError
 
 FORMAT = "dtstat result"
@@ -161,7 +161,29 @@ def load(path: str | os.PathLike[str]) -> Any:
     except (OSError, ValueError) as error:
         why = (isinstance(error, OSError) and error.strerror) or error
         raise InputError(f"Cannot read {shown(name)}: {why}.", "path") from None
-    return from_bytes(content, name)
+    result = from_bytes(content, name)
+    if isinstance(result, Saved):
+        _rehearse(result, name)
+    return result
+
+
+def _rehearse(result: Any, name: str) -> None:
+    """Refuse a result that cannot be summarized: its parts are of their types, but do not agree."""
+    try:
+        with silenced():
+            str(result.summary())
+    except DTError:  # an answer too
+        return
+    except Exception as error:  # whatever a method stumbles over
+        raise _damaged(name, error) from None
+
+
+def _damaged(name: str, error: Exception) -> InputError:
+    return InputError(
+        f"{shown(name)} is damaged, or was saved by another version of dtstat "
+        f"({type(error).__name__}: {error}). Fit the model again.",
+        "path",
+    )
 
 
 def from_bytes(content: bytes, name: str) -> Any:
@@ -177,11 +199,7 @@ def from_bytes(content: bytes, name: str) -> Any:
     try:
         result = _decode(metadata["result"], read)
     except Exception as error:  # whatever a class says to what it cannot be made of
-        raise InputError(
-            f"{shown(name)} is damaged, or was saved by another version of dtstat "
-            f"({type(error).__name__}: {error}). Fit the model again.",
-            "path",
-        ) from None
+        raise _damaged(name, error) from None
     if _CLASSES.get(type(result).__name__) is not type(result):
         raise InputError(
             f"{shown(name)} holds no result but a {type(result).__name__}. Give a file written by "

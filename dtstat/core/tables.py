@@ -6,13 +6,14 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
 
 from dtstat.core import checks, export, markup
-from dtstat.core.errors import printable
+from dtstat.core.errors import printable, printable_lines
 from dtstat.core.markup import Grid, latex_escape
 
 _WIDTH, _LEAST_TEXT = 100, 24  # letters of a line, and of a text that is cut
@@ -332,8 +333,16 @@ def _written(value: object, digits: int) -> str:
 class Printed:
     """A result that prints itself, in a notebook too.
 
-    Classes say what ``summary()`` shows; without one it is what is printed.
+    Classes say what ``summary()`` shows; without one it is what is printed. Whatever names and
+    texts of others are in it, what is printed commands no terminal.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        written = vars(cls).get("__repr__")
+        if written is not None:
+            harmless = wraps(written)(lambda self: printable_lines(written(self)))
+            cls.__repr__ = harmless  # type: ignore[method-assign]
 
     def summary(self) -> Summary:
         """Return what is printed, to save or to show."""

@@ -257,6 +257,7 @@ def gains_by_scores(
 
 
 def _gain(x: FloatArray, B: FloatArray) -> float:
+    x = x / np.exp2(np.frexp(np.abs(x).max())[1] - 1)  # the gain has no unit; squares overflow
     h = NormalScores.learn(x)
     sd = float(x.std())
     as_measured = -0.5 * np.log(_residual_variance((x - x.mean()) / sd, B)) - np.log(sd)

@@ -267,14 +267,15 @@ def answer_bars(values: FloatArray, counts: FloatArray | IntArray) -> FloatArray
     """Numbers of answers: of each one from low to high, gaps included, or in bins."""
     if not len(values):
         return np.zeros(1)
-    whole = (values % 1 == 0).all() and values[-1] - values[0] < _MOST_BARS
+    whole = (values % 1 == 0).all() and values[-1] / 2 - values[0] / 2 < _MOST_BARS / 2
     if whole:
         bars = np.zeros(int(values[-1] - values[0]) + 1)
         bars[(values - values[0]).astype(int)] = counts
         return bars
     if len(values) <= _MOST_BARS:
         return counts.astype(float)
-    return np.histogram(values, _BINS, weights=counts)[0].astype(float)
+    half = values / 2 - values[0] / 2  # the whole range may overflow
+    return np.histogram(half / half[-1], _BINS, (0.0, 1.0), weights=counts)[0].astype(float)
 
 
 def _text_bars(counts: FloatArray) -> str:

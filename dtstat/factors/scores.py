@@ -219,11 +219,13 @@ def normal_scores(X: FloatArray) -> FloatArray:
 
 def linear_marginals(X: FloatArray) -> Marginals:
     """Margins that only standardize: mean 0 and variance 1."""
-    mean, sd = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
-    ends = np.array([-_FAR, _FAR])
-    answers = tuple(m + s * ends for m, s in zip(mean, sd, strict=True))
+    unit = np.exp2(np.frexp(np.nanmax(np.abs(X), axis=0))[1] - 1)  # squares may not overflow
+    mean, sd = unit * np.nanmean(X / unit, axis=0), unit * np.nanstd(X / unit, axis=0)
+    reach = np.minimum(_FAR, (np.finfo(np.float64).max - np.abs(mean)) / np.maximum(sd, 1.0))
+    ends = tuple(np.array([-far, far]) for far in reach)
+    answers = tuple(m + s * far for m, s, far in zip(mean, sd, ends, strict=True))
     nowhere = np.empty(0)
-    return Marginals(answers, tuple(ends for _ in answers), tuple(nowhere for _ in answers))
+    return Marginals(answers, ends, tuple(nowhere for _ in answers))
 
 
 def _margin(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

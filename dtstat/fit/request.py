@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import keyword
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
@@ -35,9 +36,20 @@ Estimator = Literal["copula", "linear", "spline", "neural", "variational"]
 Uncovered = Literal["attach", "report", "error"]
 Misfit = Literal["estimated", "none"]
 Preset = Literal["paper", "paper_fast"]
+_THRESHOLDS = re.compile(r"exact|given|[0-9]{1,7}")
+_VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
+# In code these would hide what it does, or end a line of it.
+_HIDDEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-@register(formerly="FitCall")
+@register(
+    formerly="FitCall",
+    rules={
+        "criterion is one": lambda call: call.criterion in CRITERIA,
+        "thresholds are": lambda call: bool(_THRESHOLDS.fullmatch(call.thresholds)),
+        "the version is one": lambda call: bool(_VERSION.fullmatch(call.version)),
+    },
+)
 @dataclass(frozen=True)
 class FitRequest:
     """The arguments of :func:`dtstat.fit`, and the version that answered.
@@ -249,8 +261,7 @@ def _changes(fit: DTFit, write: Callable[[str, list[str]], str]) -> list[str]:
     """Return code for names and signs that were changed afterwards."""
     if fit.call.search == GIVEN:
         return []  # they are those of the structure
-    # JSON writes texts as R and Python read them.
-    names = [json.dumps(name, ensure_ascii=False) for name in fit.factor_names]
+    names = list(map(_quoted, fit.factor_names))
     turned = [name for name, sign in zip(names, fit.signs, strict=False) if sign < 0]
     renamed = [write("rename", names)] if fit.given_names else []
     return [*renamed, *([write("reflect", turned)] if turned else [])]
@@ -264,11 +275,10 @@ def _structure(fit: DTFit) -> str:
 
 def _structure_in_r(fit: DTFit) -> str:
     def vector(names: Iterable[str]) -> str:
-        # JSON writes texts as R reads them.
-        return f"c({', '.join(json.dumps(name, ensure_ascii=False) for name in names)})"
+        return f"c({', '.join(map(_quoted, names))})"
 
     keys = fit.structure.to_keys().items()
-    listed = [f"{json.dumps(k, ensure_ascii=False)} = {vector(names)}" for k, names in keys]
+    listed = [f"{_quoted(k)} = {vector(names)}" for k, names in keys]
     items = f", {vector(fit.item_names)}" if fit.structure.uncovered else ""
     return f"dt_structure(list({', '.join(listed)}){items})"
 
@@ -321,4 +331,10 @@ def _literal(value: object, in_r: bool = False) -> str:
         return f"c({listed})" if in_r else f"[{listed}]"
     if isinstance(value, _Name) or not isinstance(value, str):
         return str(value)
-    return f'"{value}"'
+    return _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    """Write a text as JSON, which R and Python read alike, with nothing hidden in it."""
+    written = json.dumps(text, ensure_ascii=False)
+    return _HIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", written)

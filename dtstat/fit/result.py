@@ -63,6 +63,12 @@ if TYPE_CHECKING:
         "signs are 1 or -1": lambda fit: (
             not fit.signs or (len(fit.signs) == fit.support.shape[1] and set(fit.signs) <= {1, -1})
         ),
+        "levels have one factor, two, and so on": lambda fit: (
+            [level.n_factors for level in fit.tree] == list(range(1, len(fit.tree) + 1))
+            and all(len(level.labels) == len(fit.support) for level in fit.tree)
+            and 0 <= fit.supported <= max(len(fit.tree), fit.support.shape[1])
+            and (fit.second is None or 0 <= fit.second <= len(fit.tree))
+        ),
         "rows were counted": lambda fit: fit.n_obs > 0 and fit.n_typical > 0,
     },
 )

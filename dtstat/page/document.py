@@ -10,6 +10,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -160,9 +161,18 @@ def _asset(name: str) -> str:
 
 def _as_json(numbers: Mapping[str, Any]) -> str:
     """Write JSON that no HTML parser takes for the end of the script element."""
-    text = json.dumps(numbers, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(_known(numbers), allow_nan=False, separators=(",", ":"), ensure_ascii=False)
     escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
     return re.sub(r"[<>&]", lambda match: escapes[match[0]], text)
+
+
+def _known(value: Any) -> Any:
+    """Put null for numbers that JSON does not know, wherever they stand."""
+    if isinstance(value, dict):
+        return {key: _known(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _tab(section: Section, first: bool) -> str:

@@ -246,7 +246,9 @@ def _mentions(formula: str, name: str) -> bool:
     if any(quoted in formula for quoted in _spellings(name)[1:]):
         return True
     try:
-        return any(t.string == name for t in tokenize.generate_tokens(StringIO(formula).readline))
+        tokens = tokenize.generate_tokens(StringIO(formula).readline)
+        # An item may be called "~" or "1", which mean something else here.
+        return any(t.string == name and t.type == tokenize.NAME for t in tokens)
     except (tokenize.TokenError, SyntaxError):
         return False
 

@@ -69,7 +69,15 @@ class Rules:
     approximate: bool
 
 
-@register(shapes={"labels": "p"})
+@register(
+    shapes={"labels": "p"},
+    rules={
+        "factors are numbered": lambda one: (
+            min(one.labels) == 0 and len(set(one.labels.tolist())) == one.n_factors
+        ),
+        "a pair is joined": lambda one: all(0 <= k < max(one.n_factors, 2) for k in one.pair),
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Level:
     """One number of factors.

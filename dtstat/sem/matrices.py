@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.errors import EstimationError
 from dtstat.sem.parameters import Model
 from dtstat.sem.responses import Responses
 
@@ -63,8 +64,17 @@ class Implied:
         return inverse(self.Sigma)
 
 
-class NotPositiveDefiniteError(ArithmeticError):
-    """The implied covariance matrix is not positive definite at these parameter values."""
+class NotPositiveDefiniteError(EstimationError, ArithmeticError):
+    """A covariance matrix, as the implied one at some parameter values, is not positive definite.
+
+    Searches turn round at it. Where none is under way it is what the user is told.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A covariance matrix of the model is not positive definite, so that this cannot be "
+            "computed. Look at the variances in `parameters`, or fit the model again."
+        )
 
 
 def inverse(Sigma: FloatArray) -> tuple[FloatArray, float]:

@@ -97,21 +97,24 @@ class Parameter:
         return self.op == "~~" and self.lhs == self.rhs
 
 
-_MOST_ANSWERS = 1_000  # of a rating, in a saved file
+_MOST_ANSWERS = 1_000  # of a rating, and columns of any matrix, in a saved file
+_OPERATORS = ("=~", "~", "~~", "~1", "|", "~*~")
 
 
 def _places_exist(model: Model) -> bool:
-    """Whether every parameter sits inside its matrix, and free ones are numbered from 1."""
-    p, e = len(model.observed), len(model.eta)
-    sizes = {"lambda": (p, e), "theta": (p, p), "psi": (e, e), "beta": (e, e)}
-    sizes |= {"nu": (p, 1), "alpha": (e, 1), "tau": (p, _MOST_ANSWERS), "delta": (p, 1)}
-    inside = all(
-        matrix in sizes and 0 <= row < sizes[matrix][0] and 0 <= column < sizes[matrix][1]
-        for matrix, row, column in model.places
+    """Whether every parameter is of the variables, and free ones are numbered from 1."""
+    rows = model.parameters
+    known = all(row.op in _OPERATORS and 1 <= row.group <= model.n_groups for row in rows)
+    free = {row.free for row in rows} - {0}
+    return (
+        known
+        and model.places == tuple(place_of(row, model.eta, model.observed) for row in rows)
+        and free == set(range(1, len(free) + 1))
+        and all(len(set(names)) == len(names) for names in (model.observed, model.eta))
+        and all(column < _MOST_ANSWERS for *_, column in model.places)
+        and all(row >= 0 and column >= 0 for _, row, column in model.places)
+        and {*model.latent} <= {*model.eta}
     )
-    free = {parameter.free for parameter in model.parameters} - {0}
-    inside &= all(1 <= parameter.group <= model.n_groups for parameter in model.parameters)
-    return inside and free == set(range(1, len(free) + 1))
 
 
 @register(

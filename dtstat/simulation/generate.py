@@ -233,7 +233,11 @@ def _noise_variances(signal: FloatArray, snr: float) -> FloatArray:
             "constant. Look at the map it uses.",
             "maps",
         )
-    return variances / snr
+    with np.errstate(over="ignore"):
+        noise = variances / snr
+    if not np.isfinite(noise).all():
+        raise checks.refusal("snr", "large enough for a finite noise", snr, "The paper uses 4.")
+    return noise
 
 
 def _answers(X: FloatArray, levels: int) -> npt.NDArray[np.int64]:

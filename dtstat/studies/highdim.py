@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from dtstat.core import checks
+from dtstat.core import checks, files
 from dtstat.core.about import __version__
 from dtstat.core.checkpoints import Ledger, Record, parse_records
 from dtstat.core.errors import InputError
@@ -65,6 +66,7 @@ _PANEL_TITLES = {
     "shared": "Without unique children, shared second parents",
 }
 _FEWEST_ROWS = 20  # two factors
+_PICTURES = ("png", "pdf", "svg", "eps", "jpg", "jpeg", "tif", "tiff")  # endings
 OUTCOMES = {
     "n_factors": "d-hat",
     "found": "d-hat/d",
@@ -305,9 +307,13 @@ class HighDimResult(Printed):
             If matplotlib is not installed.
         """
         file = None if path is None else checks.writable(path)
+        ending = "png" if file is None else file.suffix.removeprefix(".").lower() or "png"
+        checks.choice("path", ending, _PICTURES)
         figure = recovery_plot(self._panel_rows(), HIGHDIM_MOST_SECONDS, ax)
         if file is not None:
-            figure.figure.savefig(file, dpi=200)
+            picture = io.BytesIO()
+            figure.figure.savefig(picture, format=ending, dpi=200)
+            files.write(file, picture.getvalue())
         return figure
 
     def _panel_rows(self) -> list[Conditions]:
