@@ -25,7 +25,7 @@ from dtstat.core.arrays import FloatArray
 from dtstat.core.checkpoints import digest
 from dtstat.core.checks import LARGEST_WHOLE
 from dtstat.core.errors import DataWarning, InputError, nearest, warn
-from dtstat.core.parallel import one_thread
+from dtstat.core.parallel import Progress, one_thread
 from dtstat.core.tables import Printed
 from dtstat.data.checks import (
     MAX_ORDINAL_LEVELS,
@@ -41,7 +41,8 @@ from dtstat.data.checks import (
     warn_of_combinations,
 )
 from dtstat.data.columns import check_whole, column_numbers
-from dtstat.data.levels import count_levels
+from dtstat.data.levels import count_columns, count_levels
+from dtstat.data.pair_tables import PairTables, count_pairs, suits_pair_tables
 from dtstat.data.readers import as_frame, has_names, items_only
 from dtstat.data.texts import texts_of
 
@@ -80,6 +81,7 @@ class ItemData(Printed):
     kinds: tuple[ItemKind, ...]
     levels: tuple[Levels | None, ...]
     texts: Mapping[str, str] = field(default_factory=dict)
+    _tables: PairTables | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64, order="C", copy=True)
@@ -100,6 +102,25 @@ class ItemData(Printed):
     def has_missing(self) -> bool:
         """Whether any answer is missing."""
         return bool(np.isnan(self.values).any())
+
+    @property
+    def n_complete(self) -> int:
+        """Number of rows without any missing answer."""
+        if self._tables is not None:
+            return self._tables.n_complete
+        return self.n_rows - int(np.isnan(self.values).any(axis=1).sum())
+
+    def pair_tables(self, progress: Progress = None) -> PairTables | None:
+        """Counts of the answers of all pairs; None unless there are many rows, all of ratings.
+
+        They are counted when first asked for.
+        """
+        rated = [own for own in self.levels if own is not None]
+        if len(rated) < self.n_items or not suits_pair_tables(self.n_rows, rated):
+            return None
+        if self._tables is None:
+            object.__setattr__(self, "_tables", count_pairs(self.values, rated, progress))
+        return self._tables
 
     def select(self, names: Iterable[str]) -> ItemData:
         """Keep the named items, in the order given.
@@ -338,8 +359,9 @@ def _with_levels(
     kinds: tuple[ItemKind, ...],
     texts: Mapping[str, str],
 ) -> ItemData:
+    few = [None if known is None else tuple(known[0].tolist()) for known in count_columns(values)]
     levels = tuple(
-        None if kind == "continuous" else observed_levels(values[:, k])
+        None if kind == "continuous" else few[k] or observed_levels(values[:, k])
         for k, kind in enumerate(kinds)
     )
     return ItemData(values, names, kinds, levels, texts)
@@ -401,17 +423,15 @@ def detect_kind(levels: Levels, ordered: bool = False) -> ItemKind:
 def detect_kinds(values: NDArray[np.float64], ordered: Sequence[bool]) -> tuple[ItemKind, ...]:
     """Apply the rule to all columns; each must have an answer.
 
-    Only columns that may turn out binary or ordinal are searched for their distinct values.
+    Most columns that are neither binary nor ordinal have too many distinct values to be listed.
     """
-    missing = np.isnan(values)
-    with np.errstate(invalid="ignore"):  # set differently by the host when embedded in R
-        whole = ((np.floor(values) == values) | missing).all(axis=0)
-    ends = (values == np.nanmin(values, axis=0)) | (values == np.nanmax(values, axis=0))
-    possible = whole | (ends | missing).all(axis=0) | np.asarray(ordered)
-    return tuple(
-        detect_kind(observed_levels(values[:, k]), ordered[k]) if possible[k] else "continuous"
-        for k in range(values.shape[1])
-    )
+    kinds: list[ItemKind] = []
+    for k, few in enumerate(count_columns(values)):
+        if few is not None:
+            kinds.append(detect_kind(tuple(few[0].tolist()), ordered[k]))
+        else:
+            kinds.append("ordinal" if ordered[k] else "continuous")
+    return tuple(kinds)
 
 
 def resolve_kinds(

@@ -341,14 +341,39 @@ def polychoric_row(
     K, h = levels[i], limits[i, : levels[i] + 1]
     for j in range(first, p):
         L, k = levels[j], limits[j, : levels[j] + 1]
-        table = _common_rows(codes[i], codes[j], K, L)
-        if not _varies(table):
-            result[j - first] = nan
-            continue
-        if table.size == 4:
-            _fill_empty_cell(table)
-        result[j - first] = table_correlation(table, h, k)
+        result[j - first] = _polychoric(_common_rows(codes[i], codes[j], K, L), h, k)
     return result
+
+
+@kernel
+def polychoric_of_tables(
+    cells: IntArray, limits: FloatArray, levels: IntArray, i: int
+) -> FloatArray:
+    """Polychoric correlations of item i with the items after it, from their tables of counts.
+
+    ``cells`` is (p - i - 1, K, L), with 0 beyond the categories of an item; ``limits`` and
+    ``levels`` are those of `polychoric_row`.
+    """
+    result = np.empty(len(cells))
+    K, h = levels[i], limits[i, : levels[i] + 1]
+    for m in range(len(cells)):
+        L, k = levels[i + 1 + m], limits[i + 1 + m, : levels[i + 1 + m] + 1]
+        table = np.empty((K, L))
+        for a in range(K):
+            for b in range(L):
+                table[a, b] = cells[m, a, b]
+        result[m] = _polychoric(table, h, k)
+    return result
+
+
+@kernel
+def _polychoric(table: FloatArray, h: FloatArray, k: FloatArray) -> float:
+    """Correlation of a table whose cell may be filled in; NaN if an item does not vary in it."""
+    if not _varies(table):
+        return nan
+    if table.size == 4:
+        _fill_empty_cell(table)
+    return table_correlation(table, h, k)
 
 
 @kernel
