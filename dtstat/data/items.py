@@ -41,7 +41,7 @@ from dtstat.data.checks import (
     warn_of_combinations,
 )
 from dtstat.data.columns import check_whole, column_numbers
-from dtstat.data.levels import count_columns, count_levels
+from dtstat.data.levels import Counted, count_columns, count_levels
 from dtstat.data.pair_tables import PairTables, count_pairs, suits_pair_tables
 from dtstat.data.readers import as_frame, has_names, items_only
 from dtstat.data.texts import texts_of
@@ -54,6 +54,7 @@ KNOWN_KINDS: dict[str, ItemKind] = {kind: kind for kind in get_args(ItemKind)}
 # Fewer rows than this count up by chance often enough to make the warning a nuisance.
 MIN_ROWS_OF_COUNTER = 10
 R_MISSING_INTEGER = -(2**31)
+_BLOCK = 1 << 16  # rows
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -84,9 +85,11 @@ class ItemData(Printed):
     _tables: PairTables | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        values = np.array(self.values, dtype=np.float64, order="C", copy=True)
-        values.setflags(write=False)
-        object.__setattr__(self, "values", values)
+        own = self.values
+        if own.dtype != np.float64 or own.flags.writeable or not own.flags.c_contiguous:
+            own = np.array(own, dtype=np.float64, order="C", copy=True)
+            own.setflags(write=False)
+            object.__setattr__(self, "values", own)
 
     @property
     def n_rows(self) -> int:
@@ -111,9 +114,9 @@ class ItemData(Printed):
         return self.n_rows - int(np.isnan(self.values).any(axis=1).sum())
 
     def pair_tables(self, progress: Progress = None) -> PairTables | None:
-        """Counts of the answers of all pairs; None unless there are many rows, all of ratings.
+        """Count the answers of all pairs; None unless there are many rows, all of ratings.
 
-        They are counted when first asked for.
+        This is done when it is first asked for.
         """
         rated = [own for own in self.levels if own is not None]
         if len(rated) < self.n_items or not suits_pair_tables(self.n_rows, rated):
@@ -233,10 +236,12 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     check_shape(*frame.shape)
     values, ordered = _numbers(frame, names)
     values = _without_r_missing(values, names)
+    values.setflags(write=False)  # nobody else has it, and ItemData need not copy it
     check_finite(values, names)
     check_variation(values, names)
     check_not_moments(values)
-    found = _with_levels(values, names, detect_kinds(values, ordered), texts_of(frame, names))
+    few = count_columns(values)
+    found = _with_levels(values, names, _kinds_of(few, ordered), texts_of(frame, names), few)
     items = _with_kinds(found, kinds)
     _warn_of_counters(items)
     if screened:
@@ -327,7 +332,7 @@ def _numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> tuple[FloatArray, S
     """Values of a table, and which columns said that theirs are ordered levels."""
     kinds = list(frame.dtypes)
     if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds):
-        values = frame.to_numpy(dtype=np.float64)
+        values = _float_table(frame)
         long = [kind.kind in "iu" and kind.itemsize == 8 for kind in kinds]
         if any(long) and (np.abs(values[:, long]) >= LARGEST_WHOLE).any():
             for name, (_, column) in zip(names, frame.items(), strict=True):
@@ -336,6 +341,14 @@ def _numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> tuple[FloatArray, S
     columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
     values = np.column_stack([column.values for column in columns])
     return values, [column.ordered for column in columns]
+
+
+def _float_table(frame: pd.DataFrame) -> FloatArray:
+    """Numbers of a table, row after row in memory; long tables in blocks, which caches hold."""
+    values = np.empty(frame.shape)
+    for start in range(0, len(frame), _BLOCK):
+        values[start : start + _BLOCK] = frame.iloc[start : start + _BLOCK].to_numpy(np.float64)
+    return values
 
 
 def _without_r_missing(values: FloatArray, names: tuple[str, ...]) -> FloatArray:
@@ -358,11 +371,15 @@ def _with_levels(
     names: tuple[str, ...],
     kinds: tuple[ItemKind, ...],
     texts: Mapping[str, str],
+    few: Sequence[Counted] | None = None,
 ) -> ItemData:
-    few = [None if known is None else tuple(known[0].tolist()) for known in count_columns(values)]
     levels = tuple(
-        None if kind == "continuous" else few[k] or observed_levels(values[:, k])
-        for k, kind in enumerate(kinds)
+        None
+        if kind == "continuous"
+        else observed_levels(values[:, k])
+        if known is None
+        else tuple(known[0].tolist())
+        for k, (kind, known) in enumerate(zip(kinds, few or count_columns(values), strict=True))
     )
     return ItemData(values, names, kinds, levels, texts)
 
@@ -381,9 +398,12 @@ def _with_kinds(items: ItemData, kinds: Kinds) -> ItemData:
 def _warn_of_counters(items: ItemData) -> None:
     if items.n_rows < MIN_ROWS_OF_COUNTER:
         return
-    with np.errstate(invalid="ignore"):
-        whole = (items.values[0] % 1 == 0) & (np.diff(items.values, axis=0) == 1).all(axis=0)
-    for k in np.flatnonzero(whole):
+    for k in range(items.n_items):
+        column = items.values[:, k]
+        if column[0] % 1 != 0 or not (np.diff(column[:MIN_ROWS_OF_COUNTER]) == 1).all():
+            continue  # as nearly all items show in their first rows
+        if not (np.diff(column) == 1).all():
+            continue
         first, last = int(items.values[0, k]), int(items.values[-1, k])
         warn(
             f"item '{items.names[k]}' counts the rows {first} to {last}; "
@@ -421,12 +441,14 @@ def detect_kind(levels: Levels, ordered: bool = False) -> ItemKind:
 
 
 def detect_kinds(values: NDArray[np.float64], ordered: Sequence[bool]) -> tuple[ItemKind, ...]:
-    """Apply the rule to all columns; each must have an answer.
+    """Apply the rule to all columns; each must have an answer."""
+    return _kinds_of(count_columns(values), ordered)
 
-    Most columns that are neither binary nor ordinal have too many distinct values to be listed.
-    """
+
+def _kinds_of(columns: Sequence[Counted], ordered: Sequence[bool]) -> tuple[ItemKind, ...]:
+    """Apply the rule to distinct values, which most continuous items have too many of."""
     kinds: list[ItemKind] = []
-    for k, few in enumerate(count_columns(values)):
+    for k, few in enumerate(columns):
         if few is not None:
             kinds.append(detect_kind(tuple(few[0].tolist()), ordered[k]))
         else:

@@ -7,7 +7,7 @@ place among those already seen, which is many times faster than sorting the rows
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray, kernel
 
 _FEW = 32
 _BLOCK = 1 << 16  # rows
+
+
+Counted: TypeAlias = tuple[FloatArray, IntArray] | None  # distinct answers, and how many have each
 
 
 class Levels(NamedTuple):
@@ -70,7 +73,7 @@ def count_levels(column: FloatArray) -> tuple[FloatArray, IntArray]:
     return np.unique(column[~np.isnan(column)], return_counts=True)
 
 
-def count_columns(values: FloatArray) -> list[tuple[FloatArray, IntArray] | None]:
+def count_columns(values: FloatArray) -> list[Counted]:
     """Distinct answers and counts of all columns that have few, as `count_levels`; None of others.
 
     The table is read once, row by row as it lies in memory, in blocks.
@@ -79,6 +82,7 @@ def count_columns(values: FloatArray) -> list[tuple[FloatArray, IntArray] | None
     found, counts = np.empty((p, _FEW)), np.zeros((p, _FEW), dtype=np.int64)
     sizes = np.zeros(p, dtype=np.int64)
     for start in range(0, n, _BLOCK):
+        # One layout, and writable: for numba another is another type.
         block = np.array(values[start : start + _BLOCK], dtype=np.float64, order="C")
         _count_few(block, found, counts, sizes)
     return [

@@ -1,8 +1,8 @@
 """Contingency tables of all pairs of ratings: what many rows come down to.
 
-A million people who answer on five points leave 25 counts for each pair of items. Rank correlations,
-polychoric correlations and canonical correlations are functions of these counts, so that with many
-rows the answers are read once, and never copied:
+A million people who answer on five points leave 25 counts for each pair of items. Rank,
+polychoric and canonical correlations are functions of these counts, so that with many rows the
+answers are read once, and never copied:
 
 1. a block of rows is coded, and the rows that gave an answer are marked, one bit per row:
    B_ia = [x_i = a];

@@ -156,7 +156,7 @@ def _products(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _products_of_counts(tables: PairTables) -> tuple[FloatArray, FloatArray]:
-    """The same from the counts n_ab of the pairs: Σ_ab q_ia n_ab q_jb."""
+    """Do the same from the counts n_ab of the pairs: Σ_ab q_ia n_ab q_jb."""
     i, j = np.triu_indices(len(tables.levels), 1)
     Q = np.zeros((len(tables.levels), _ORDER, tables.counts.shape[1]))
     for own, (_, counts) in zip(Q, tables.margins(), strict=True):
