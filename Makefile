@@ -66,6 +66,8 @@ bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peer
 	$(AS_USERS) $(PY) -m benchmarks
 	$(AS_USERS) $(PY) -m benchmarks.threads
 	$(AS_USERS) $(PY) -m benchmarks.whole
+	$(AS_USERS) $(PY) -m benchmarks.corners
+	$(ONE_CORE) $(PY) -m benchmarks.limits
 	$(ONE_CORE) $(PY) -m benchmarks.surveys.peers
 	$(ONE_CORE) $(PY) -m benchmarks.surveys
 	$(ONE_CORE) $(PY) -m benchmarks.levels
