@@ -138,6 +138,11 @@ def main() -> None:
             }
         )  # fmt: skip
         print(table[-1], flush=True)
+        write(table)
+
+
+def write(table: list[dict[str, object]]) -> None:
+    """Write the rows measured so far."""
     report = Report()
     report.line("# Many rows, and slow corners\n\nWritten by `make bench`.\n")
     report.line(f"```\n{__doc__}```")

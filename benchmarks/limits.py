@@ -23,7 +23,7 @@ from dtstat.core.parallel import one_thread
 from dtstat.data.pair_tables import count_pairs
 from dtstat.dependence.distance_hsic import distance_correlation
 from dtstat.dependence.kendall import tau_b_by_bits
-from dtstat.dependence.pearson import pearson
+from dtstat.dependence.pearson import pearson, product_block, standardize_items
 from dtstat.dependence.spearman import dense_codes
 from dtstat.factors.maximum_likelihood import FactorLikelihood
 from dtstat.structure.barcode import barcode
@@ -101,6 +101,7 @@ def kernels() -> dict[str, tuple[str, float, Callable[[], Any]]]:
     codes, n, p = dense_codes(X)[0], *X.shape
     pairs = p * (p + 1) / 2
     long = np.repeat(X, 10, axis=0)[:10_000]
+    standardized = standardize_items(long)
     ratings = np.clip(np.rint(rng.normal(size=(200_000, 30)) + 3), 1, 5)
     cells = 30 * 29 / 2 * 25
     R, names = np.abs(np.corrcoef(X.T)), tuple(f"x{i}" for i in range(p))
@@ -113,7 +114,12 @@ def kernels() -> dict[str, tuple[str, float, Callable[[], Any]]]:
             cells * len(ratings) / 64,
             lambda: count_pairs(ratings, [range(1, 6)] * 30),
         ),
-        "Spearman product, 10,000 × 200": ("double", pairs * len(long), lambda: pearson(long)),
+        "Spearman product, 10,000 × 200": (
+            "double",
+            pairs * len(long),
+            lambda: product_block(standardized, (slice(0, p), slice(0, p))),
+        ),
+        "standardizing and product": ("double", pairs * len(long), lambda: pearson(long)),
         "distance, 1500 × 200": ("single", pairs * n * n / 2, lambda: distance_correlation(X)),
         "barcode, 200 items": ("bytes", 8.0 * p * p, lambda: barcode(R, names, 2)),
         "likelihood, 300 items, 20 factors": ("double", *_likelihood()),

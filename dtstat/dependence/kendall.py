@@ -112,8 +112,9 @@ def _packed_signs(codes: SmallCodes, planes: int, rows: range) -> Words:
     used = 0
     for a in rows:
         here, later = codes[:, a : a + 1], codes[:, a + 1 :]
-        signs = [here > later, here != later][:planes]
-        bits = np.packbits(np.concatenate(signs), axis=1)
+        greater = here > later
+        signs = greater if planes == 1 else np.concatenate([greater, here != later])
+        bits = np.packbits(signs, axis=1)
         chunk[:, used : used + bits.shape[1]] = bits
         used += bits.shape[1]
     return chunk.view(np.uint64)
