@@ -116,7 +116,8 @@ def _row_means(Z: SingleArray, closeness: Closeness, rows: int) -> FloatArray:
     for z, mean in zip(Z, means, strict=True):
         for a in range(0, n, rows):
             _add_rows(closeness(z[a : a + rows, None], z), mean)  # K is symmetric
-    return means / n
+    means /= n
+    return means
 
 
 def _centered_rows(
