@@ -163,7 +163,8 @@ def _count_common_rows(items: ItemData) -> IntArray:
     tables = items.pair_tables()
     if tables is None:
         observed = (~np.isnan(items.values)).astype(float)
-        return np.rint(observed.T @ observed).astype(np.int64)
+        common: IntArray = np.rint(observed.T @ observed).astype(np.int64)
+        return common
     counts = np.diag(tables.counts.sum(axis=1))
     upper = np.triu_indices(items.n_items, 1)
     counts[upper] = counts.T[upper] = tables.cells.sum(axis=(1, 2))
