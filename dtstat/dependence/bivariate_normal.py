@@ -332,48 +332,23 @@ def polychoric_row(
     """Polychoric correlations of item i with the items from ``first`` on.
 
     NaN where an item has fewer than two categories in the rows that both have.
-
     ``codes`` is (p, n), categories 1..K, 0 where missing; ``levels`` (p,) holds their numbers K,
     ``limits`` the K+1 limits of the categories at the beginning of each of its p rows.
     """
-    p = len(codes)
-    result = np.empty(p - first)
+    result = np.empty(len(codes) - first)
     K, h = levels[i], limits[i, : levels[i] + 1]
-    for j in range(first, p):
-        L, k = levels[j], limits[j, : levels[j] + 1]
-        result[j - first] = _polychoric(_common_rows(codes[i], codes[j], K, L), h, k)
+    for j in range(first, len(codes)):
+        table = _common_rows(codes[i], codes[j], K, levels[j])
+        result[j - first] = table_polychoric(table, h, limits[j, : levels[j] + 1])
     return result
 
 
 @kernel
-def polychoric_of_tables(
-    cells: IntArray, limits: FloatArray, levels: IntArray, i: int
-) -> FloatArray:
-    """Polychoric correlations of item i with the items after it, from their tables of counts.
-
-    ``cells`` is (p - i - 1, K, L), with 0 beyond the categories of an item; ``limits`` and
-    ``levels`` are those of `polychoric_row`.
-    """
-    result = np.empty(len(cells))
-    K, h = levels[i], limits[i, : levels[i] + 1]
-    for m in range(len(cells)):
-        L, k = levels[i + 1 + m], limits[i + 1 + m, : levels[i + 1 + m] + 1]
-        table = np.empty((K, L))
-        for a in range(K):
-            for b in range(L):
-                table[a, b] = cells[m, a, b]
-        result[m] = _polychoric(table, h, k)
-    return result
-
-
-@kernel
-def _polychoric(table: FloatArray, h: FloatArray, k: FloatArray) -> float:
-    """Correlation of a table whose cell may be filled in; NaN if an item does not vary in it."""
-    if not _varies(table):
-        return nan
-    if table.size == 4:
+def table_polychoric(table: FloatArray, h: FloatArray, k: FloatArray) -> float:
+    """Polychoric correlation of a table, which may be filled in; NaN if an item does not vary."""
+    if table.size == 4 and _varies(table):
         _fill_empty_cell(table)
-    return table_correlation(table, h, k)
+    return table_correlation(table, h, k) if _varies(table) else nan
 
 
 @kernel

@@ -23,9 +23,9 @@ from dtstat.data.levels import find_levels
 from dtstat.data.pair_tables import PairTables
 from dtstat.dependence.bivariate_normal import (
     CodeArray,
-    polychoric_of_tables,
     polychoric_row,
     serial_correlation,
+    table_polychoric,
 )
 from dtstat.dependence.matrix import run_blocks
 from dtstat.dependence.pearson import pearson, rescale_extremes
@@ -133,14 +133,13 @@ def latent_correlation_matrix(
 
 def _from_counts(tables: PairTables) -> FloatArray:
     """Polychoric correlations from the counts of all pairs."""
-    levels = np.array([len(own) for own in tables.levels], dtype=np.int64)
-    limits = np.full((len(levels), levels.max() + 1), _UNBOUNDED)
-    for row, (_, counts) in zip(limits, tables.margins(), strict=True):
-        row[: len(counts) + 1] = _limits(counts)
-    result = np.eye(len(levels))
-    for i in range(len(levels) - 1):
-        row = polychoric_of_tables(tables.of_item(i), limits, levels, i)
-        result[i, i + 1 :] = result[i + 1 :, i] = row
+    limits = [_limits(counts) for _, counts in tables.margins()]
+    result = np.eye(len(limits))
+    for i, h in enumerate(limits):
+        for cells, j in zip(tables.of_item(i), range(i + 1, len(limits)), strict=True):
+            k = limits[j]
+            table = cells[: h.size - 1, : k.size - 1].astype(np.float64)
+            result[i, j] = result[j, i] = table_polychoric(table, h, k)
     return result
 
 
