@@ -17,7 +17,7 @@ help:  ## show this list
 demo: $(VENV)/.core  ## fresh machine to the main result: the factors behind 26 ability tests of 1939
 	$(VENV)/bin/dtstat fit holzinger_swineford_26
 
-setup: $(VENV)/.dev r-packages $(VENV)/.r browser  ## install what the tests need: Python and R packages, a browser
+setup: $(VENV)/.dev r-packages $(VENV)/.r browser $(VENV)/.compiled  ## install what the tests need: Python and R packages, a browser
 
 test: setup check smoke  ## all checks and tests, Python and against live R
 	DTSTAT_REQUIRE_ALL=1 $(ONE_CORE) $(PY) -m pytest -n 2 -m "not long"
@@ -66,6 +66,8 @@ bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peer
 	$(AS_USERS) $(PY) -m benchmarks
 	$(AS_USERS) $(PY) -m benchmarks.threads
 	$(AS_USERS) $(PY) -m benchmarks.whole
+	$(AS_USERS) $(PY) -m benchmarks.corners
+	$(ONE_CORE) $(PY) -m benchmarks.limits
 	$(ONE_CORE) $(PY) -m benchmarks.surveys.peers
 	$(ONE_CORE) $(PY) -m benchmarks.surveys
 	$(ONE_CORE) $(PY) -m benchmarks.levels
@@ -118,6 +120,11 @@ $(PY):
 
 $(VENV)/.core: pyproject.toml constraints.txt | $(PY)
 	$(PIP) -e .
+	@touch $@
+
+# What a first fit compiles, which is kept beside the sources.
+$(VENV)/.compiled: $(VENV)/.dev
+	$(PY) -c 'import dtstat as dt; [dt.fit(dt.load_dataset(name)) for name in ("holzinger_swineford_9", "likert_survey")]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)

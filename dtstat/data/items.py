@@ -25,7 +25,7 @@ from dtstat.core.arrays import FloatArray
 from dtstat.core.checkpoints import digest
 from dtstat.core.checks import LARGEST_WHOLE
 from dtstat.core.errors import DataWarning, InputError, nearest, warn
-from dtstat.core.parallel import one_thread
+from dtstat.core.parallel import Progress, one_thread
 from dtstat.core.tables import Printed
 from dtstat.data.checks import (
     MAX_ORDINAL_LEVELS,
@@ -41,7 +41,8 @@ from dtstat.data.checks import (
     warn_of_combinations,
 )
 from dtstat.data.columns import check_whole, column_numbers
-from dtstat.data.levels import count_levels
+from dtstat.data.levels import Counted, count_columns, count_levels
+from dtstat.data.pair_tables import PairTables, count_pairs, suits_pair_tables
 from dtstat.data.readers import as_frame, has_names, items_only
 from dtstat.data.texts import texts_of
 
@@ -53,6 +54,7 @@ KNOWN_KINDS: dict[str, ItemKind] = {kind: kind for kind in get_args(ItemKind)}
 # Fewer rows than this count up by chance often enough to make the warning a nuisance.
 MIN_ROWS_OF_COUNTER = 10
 R_MISSING_INTEGER = -(2**31)
+_BLOCK = 1 << 16  # rows
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -80,11 +82,14 @@ class ItemData(Printed):
     kinds: tuple[ItemKind, ...]
     levels: tuple[Levels | None, ...]
     texts: Mapping[str, str] = field(default_factory=dict)
+    _tables: PairTables | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        values = np.array(self.values, dtype=np.float64, order="C", copy=True)
-        values.setflags(write=False)
-        object.__setattr__(self, "values", values)
+        own = self.values
+        if own.dtype != np.float64 or own.flags.writeable or not own.flags.c_contiguous:
+            own = np.array(own, dtype=np.float64, order="C", copy=True)
+            own.setflags(write=False)
+            object.__setattr__(self, "values", own)
 
     @property
     def n_rows(self) -> int:
@@ -100,6 +105,25 @@ class ItemData(Printed):
     def has_missing(self) -> bool:
         """Whether any answer is missing."""
         return bool(np.isnan(self.values).any())
+
+    @property
+    def n_complete(self) -> int:
+        """Number of rows without any missing answer."""
+        if self._tables is not None:
+            return self._tables.n_complete
+        return self.n_rows - int(np.isnan(self.values).any(axis=1).sum())
+
+    def pair_tables(self, progress: Progress = None) -> PairTables | None:
+        """Count the answers of all pairs; None unless there are many rows, all of ratings.
+
+        This is done when it is first asked for.
+        """
+        rated = [own for own in self.levels if own is not None]
+        if len(rated) < self.n_items or not suits_pair_tables(self.n_rows, rated):
+            return None
+        if self._tables is None:
+            object.__setattr__(self, "_tables", count_pairs(self.values, rated, progress))
+        return self._tables
 
     def select(self, names: Iterable[str]) -> ItemData:
         """Keep the named items, in the order given.
@@ -212,10 +236,12 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     check_shape(*frame.shape)
     values, ordered = _numbers(frame, names)
     values = _without_r_missing(values, names)
+    values.setflags(write=False)  # nobody else has it, and ItemData need not copy it
     check_finite(values, names)
     check_variation(values, names)
     check_not_moments(values)
-    found = _with_levels(values, names, detect_kinds(values, ordered), texts_of(frame, names))
+    few = count_columns(values)
+    found = _with_levels(values, names, _kinds_of(few, ordered), texts_of(frame, names), few)
     items = _with_kinds(found, kinds)
     _warn_of_counters(items)
     if screened:
@@ -306,7 +332,7 @@ def _numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> tuple[FloatArray, S
     """Values of a table, and which columns said that theirs are ordered levels."""
     kinds = list(frame.dtypes)
     if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds):
-        values = frame.to_numpy(dtype=np.float64)
+        values = _float_table(frame)
         long = [kind.kind in "iu" and kind.itemsize == 8 for kind in kinds]
         if any(long) and (np.abs(values[:, long]) >= LARGEST_WHOLE).any():
             for name, (_, column) in zip(names, frame.items(), strict=True):
@@ -315,6 +341,14 @@ def _numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> tuple[FloatArray, S
     columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
     values = np.column_stack([column.values for column in columns])
     return values, [column.ordered for column in columns]
+
+
+def _float_table(frame: pd.DataFrame) -> FloatArray:
+    """Numbers of a table, row after row in memory; long tables in blocks, which caches hold."""
+    values = np.empty(frame.shape)
+    for start in range(0, len(frame), _BLOCK):
+        values[start : start + _BLOCK] = frame.iloc[start : start + _BLOCK].to_numpy(np.float64)
+    return values
 
 
 def _without_r_missing(values: FloatArray, names: tuple[str, ...]) -> FloatArray:
@@ -337,10 +371,15 @@ def _with_levels(
     names: tuple[str, ...],
     kinds: tuple[ItemKind, ...],
     texts: Mapping[str, str],
+    few: Sequence[Counted] | None = None,
 ) -> ItemData:
     levels = tuple(
-        None if kind == "continuous" else observed_levels(values[:, k])
-        for k, kind in enumerate(kinds)
+        None
+        if kind == "continuous"
+        else observed_levels(values[:, k])
+        if known is None
+        else tuple(known[0].tolist())
+        for k, (kind, known) in enumerate(zip(kinds, few or count_columns(values), strict=True))
     )
     return ItemData(values, names, kinds, levels, texts)
 
@@ -359,9 +398,12 @@ def _with_kinds(items: ItemData, kinds: Kinds) -> ItemData:
 def _warn_of_counters(items: ItemData) -> None:
     if items.n_rows < MIN_ROWS_OF_COUNTER:
         return
-    with np.errstate(invalid="ignore"):
-        whole = (items.values[0] % 1 == 0) & (np.diff(items.values, axis=0) == 1).all(axis=0)
-    for k in np.flatnonzero(whole):
+    for k in range(items.n_items):
+        column = items.values[:, k]
+        if column[0] % 1 != 0 or not (np.diff(column[:MIN_ROWS_OF_COUNTER]) == 1).all():
+            continue  # as nearly all items show in their first rows
+        if not (np.diff(column) == 1).all():
+            continue
         first, last = int(items.values[0, k]), int(items.values[-1, k])
         warn(
             f"item '{items.names[k]}' counts the rows {first} to {last}; "
@@ -399,19 +441,19 @@ def detect_kind(levels: Levels, ordered: bool = False) -> ItemKind:
 
 
 def detect_kinds(values: NDArray[np.float64], ordered: Sequence[bool]) -> tuple[ItemKind, ...]:
-    """Apply the rule to all columns; each must have an answer.
+    """Apply the rule to all columns; each must have an answer."""
+    return _kinds_of(count_columns(values), ordered)
 
-    Only columns that may turn out binary or ordinal are searched for their distinct values.
-    """
-    missing = np.isnan(values)
-    with np.errstate(invalid="ignore"):  # set differently by the host when embedded in R
-        whole = ((np.floor(values) == values) | missing).all(axis=0)
-    ends = (values == np.nanmin(values, axis=0)) | (values == np.nanmax(values, axis=0))
-    possible = whole | (ends | missing).all(axis=0) | np.asarray(ordered)
-    return tuple(
-        detect_kind(observed_levels(values[:, k]), ordered[k]) if possible[k] else "continuous"
-        for k in range(values.shape[1])
-    )
+
+def _kinds_of(columns: Sequence[Counted], ordered: Sequence[bool]) -> tuple[ItemKind, ...]:
+    """Apply the rule to distinct values, which most continuous items have too many of."""
+    kinds: list[ItemKind] = []
+    for k, few in enumerate(columns):
+        if few is not None:
+            kinds.append(detect_kind(tuple(few[0].tolist()), ordered[k]))
+        else:
+            kinds.append("ordinal" if ordered[k] else "continuous")
+    return tuple(kinds)
 
 
 def resolve_kinds(

@@ -7,13 +7,17 @@ place among those already seen, which is many times faster than sorting the rows
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray, kernel
 
 _FEW = 32
+_BLOCK = 1 << 16  # rows
+
+
+Counted: TypeAlias = tuple[FloatArray, IntArray] | None  # distinct answers, and how many have each
 
 
 class Levels(NamedTuple):
@@ -67,6 +71,47 @@ def count_levels(column: FloatArray) -> tuple[FloatArray, IntArray]:
     if few is not None:
         return few.values, few.counts
     return np.unique(column[~np.isnan(column)], return_counts=True)
+
+
+def count_columns(values: FloatArray) -> list[Counted]:
+    """Distinct answers and counts of all columns that have few, as `count_levels`; None of others.
+
+    The table is read once, row by row as it lies in memory, in blocks.
+    """
+    n, p = values.shape
+    found, counts = np.empty((p, _FEW)), np.zeros((p, _FEW), dtype=np.int64)
+    sizes = np.zeros(p, dtype=np.int64)
+    for start in range(0, n, _BLOCK):
+        # One layout, and writable: for numba another is another type.
+        block = np.array(values[start : start + _BLOCK], dtype=np.float64, order="C")
+        _count_few(block, found, counts, sizes)
+    return [
+        (found[k, :size].copy(), counts[k, :size].copy()) if size >= 0 else None
+        for k, size in enumerate(sizes.tolist())
+    ]
+
+
+@kernel
+def _count_few(x: FloatArray, values: FloatArray, counts: IntArray, sizes: IntArray) -> None:
+    """Count the answers of all columns in some more rows; −1 is the size where there is no room."""
+    n, p = x.shape
+    for r in range(n):
+        for i in range(p):
+            K = sizes[i]
+            if K < 0 or np.isnan(x[r, i]):
+                continue
+            place = 0
+            for k in range(K):
+                place += values[i, k] < x[r, i]
+            if place == K or values[i, place] != x[r, i]:
+                if values.shape[1] == K:
+                    sizes[i] = -1
+                    continue
+                for k in range(K, place, -1):
+                    values[i, k], counts[i, k] = values[i, k - 1], counts[i, k - 1]
+                values[i, place], counts[i, place] = x[r, i], 0
+                sizes[i] = K + 1
+            counts[i, place] += 1
 
 
 @kernel

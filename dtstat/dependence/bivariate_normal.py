@@ -332,23 +332,23 @@ def polychoric_row(
     """Polychoric correlations of item i with the items from ``first`` on.
 
     NaN where an item has fewer than two categories in the rows that both have.
-
     ``codes`` is (p, n), categories 1..K, 0 where missing; ``levels`` (p,) holds their numbers K,
     ``limits`` the K+1 limits of the categories at the beginning of each of its p rows.
     """
-    p = len(codes)
-    result = np.empty(p - first)
+    result = np.empty(len(codes) - first)
     K, h = levels[i], limits[i, : levels[i] + 1]
-    for j in range(first, p):
-        L, k = levels[j], limits[j, : levels[j] + 1]
-        table = _common_rows(codes[i], codes[j], K, L)
-        if not _varies(table):
-            result[j - first] = nan
-            continue
-        if table.size == 4:
-            _fill_empty_cell(table)
-        result[j - first] = table_correlation(table, h, k)
+    for j in range(first, len(codes)):
+        table = _common_rows(codes[i], codes[j], K, levels[j])
+        result[j - first] = table_polychoric(table, h, limits[j, : levels[j] + 1])
     return result
+
+
+@kernel
+def table_polychoric(table: FloatArray, h: FloatArray, k: FloatArray) -> float:
+    """Polychoric correlation of a table, which may be filled in; NaN if an item does not vary."""
+    if table.size == 4 and _varies(table):
+        _fill_empty_cell(table)
+    return table_correlation(table, h, k) if _varies(table) else nan
 
 
 @kernel

@@ -46,6 +46,7 @@ def dependence_matrix(
 ) -> DependenceMatrix:
     """Dependence of all pairs of items; see :func:`dtstat.dependence` for the arguments."""
     items = _without_gaps(items, missing)
+    items.pair_tables(progress)  # with many rows what follows needs them and nothing else
     counts = _pairwise_counts(items)
     R, name = _compute(items, measure, n_jobs, progress)
     _check_values(R, items.names, callable(measure))
@@ -148,14 +149,25 @@ def _pairwise_counts(items: ItemData) -> IntArray | None:
         )
     if not items.has_missing:
         return None
-    observed = (~np.isnan(items.values)).astype(float)
-    counts: IntArray = np.rint(observed.T @ observed).astype(np.int64)
+    counts = _count_common_rows(items)
     check_pairs(
         counts < FEWEST_ROWS,
         items.names,
         f"Items {{}} have fewer than {FEWEST_ROWS} rows in common. Leave out one of them.",
     )
     _warn_of_thin_pairs(counts, items.names)
+    return counts
+
+
+def _count_common_rows(items: ItemData) -> IntArray:
+    tables = items.pair_tables()
+    if tables is None:
+        observed = (~np.isnan(items.values)).astype(float)
+        common: IntArray = np.rint(observed.T @ observed).astype(np.int64)
+        return common
+    counts = np.diag(tables.counts.sum(axis=1))
+    upper = np.triu_indices(items.n_items, 1)
+    counts[upper] = counts.T[upper] = tables.cells.sum(axis=(1, 2))
     return counts
 
 
@@ -179,6 +191,8 @@ def _compute(
     if callable(measure):
         return _by_function(items, measure, progress), getattr(measure, "__name__", "function")
     known = find_measure(measure)
+    if known.from_counts and items.pair_tables() is not None:
+        return known.compute(items, n_jobs, progress), known.name
     # Very large and small answers are brought to where their squares can be computed, by powers of
     # two, which change no digit; no measure here depends on the scale of an item.
     scaled = rescale_extremes(items.values)

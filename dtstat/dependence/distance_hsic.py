@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.core.arrays import FloatArray
+from dtstat.core.arrays import FloatArray, kernel
 from dtstat.core.parallel import Progress, track
 from dtstat.dependence.pearson import rescale_extremes
 
@@ -34,7 +34,12 @@ def distance_correlation(X: FloatArray, progress: Progress = None) -> FloatArray
     Zero in the population only under independence. In a sample of n rows independent items have
     a value of the order of 1/√n, not zero. X is (n, p), complete, no column constant.
     """
-    R: FloatArray = np.sqrt(alignment(X, lambda x, y: np.abs(x - y), progress, "distance"))
+
+    def distance(x: SingleArray, y: SingleArray) -> SingleArray:
+        K: SingleArray = x - y
+        return np.abs(K, out=K)
+
+    R: FloatArray = np.sqrt(alignment(X, distance, progress, "distance", _mean_distances))
     return R
 
 
@@ -56,10 +61,17 @@ def normalized_hsic(X: FloatArray, progress: Progress = None) -> FloatArray:
     return alignment(X, gaussian, progress, "hsic")
 
 
-def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: str) -> FloatArray:
+def alignment(
+    X: FloatArray,
+    closeness: Closeness,
+    progress: Progress,
+    label: str,
+    row_means: Callable[[SingleArray], FloatArray] | None = None,
+) -> FloatArray:
     """Alignment of all pairs of columns, standardized first: (p, p) values in [0, 1].
 
-    ``closeness`` takes two broadcastable arrays of values and returns the entries of K. Cost:
+    ``closeness`` takes two broadcastable arrays of values and returns the entries of K,
+    ``row_means`` values and returns the means of the rows of K, if there is a short way. Cost:
     between n²/2 (many items) and n² (few) multiplications per pair, as matrix products in single
     precision whose sums are added up in double precision.
     """
@@ -67,7 +79,8 @@ def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: st
     Z = ((X - X.mean(axis=0)) / X.std(axis=0)).T.astype(np.float32)
     p, n = Z.shape
     rows = max(1, min(n, _CHUNK_BYTES // (4 * n * p)))
-    shift = _half_centered_means(Z, closeness, rows)
+    means = _row_means(Z, closeness, rows) if row_means is None else [row_means(z) for z in Z]
+    shift = _half_centered(np.array(means))
     G = np.zeros((p, p))
     for start in track(range(0, n, rows), progress, label):
         A = _centered_rows(Z, closeness, shift, start, min(start + rows, n))
@@ -78,30 +91,62 @@ def alignment(X: FloatArray, closeness: Closeness, progress: Progress, label: st
     return np.clip(R, 0.0, 1.0)
 
 
-def _half_centered_means(Z: SingleArray, closeness: Closeness, rows: int) -> SingleArray:
+def _mean_distances(z: SingleArray) -> FloatArray:
+    """Mean |z_a − z_b| over b for every a: of the rising values, from sums of those below."""
+    n, order = len(z), np.argsort(z)
+    rising = z[order].astype(float)
+    upto, place = np.cumsum(rising), np.arange(n)
+    below = place * rising - (upto - rising)
+    above = upto[-1] - upto - (n - 1 - place) * rising
+    means = np.empty(n)
+    means[order] = (below + above) / n
+    return means
+
+
+def _half_centered(means: FloatArray) -> SingleArray:
     """(p, n) row means m_a of each K less half its mean m, so that A_ab = K_ab − s_a − s_b."""
-    p, n = Z.shape
-    means = np.empty((p, n))
-    for z, mean in zip(Z, means, strict=True):
-        for a in range(0, n, rows):
-            mean[a : a + rows] = closeness(z[a : a + rows, None], z).mean(axis=1, dtype=float)
     shift: SingleArray = (means - means.mean(axis=1, keepdims=True) / 2).astype(np.float32)
     return shift
+
+
+def _row_means(Z: SingleArray, closeness: Closeness, rows: int) -> FloatArray:
+    """(p, n) means of the rows of each K."""
+    p, n = Z.shape
+    means = np.zeros((p, n))
+    for z, mean in zip(Z, means, strict=True):
+        for a in range(0, n, rows):
+            _add_rows(closeness(z[a : a + rows, None], z), mean)  # K is symmetric
+    means /= n
+    return means
 
 
 def _centered_rows(
     Z: SingleArray, closeness: Closeness, shift: SingleArray, start: int, stop: int
 ) -> SingleArray:
     """(p, m) entries of rows start..stop of every A, each unordered pair of rows once."""
-    here, after = slice(start, stop), slice(start, None)
-    position = np.arange(Z.shape[1])
-    # Above the diagonal an entry stands for two; below, it was taken with an earlier row.
-    weight = np.sign(position[after] - position[here, None]) + 1.0
-    weight = np.sqrt(weight).astype(np.float32)
-    A = np.empty((len(Z), *weight.shape), dtype=np.float32)
+    A = np.empty((len(Z), stop - start, Z.shape[1] - start), dtype=np.float32)
     for z, s, entries in zip(Z, shift, A, strict=True):
-        entries[:] = closeness(z[here, None], z[after])
-        entries -= s[here, None]
-        entries -= s[after]
-        entries *= weight
+        _center(closeness(z[start:stop, None], z[start:]), s[start:], entries)
     return A.reshape(len(Z), -1)
+
+
+@kernel
+def _add_rows(K: SingleArray, sums: FloatArray) -> None:
+    """Add the rows of K to their sum, in double precision."""
+    for a in range(K.shape[0]):
+        for b in range(K.shape[1]):
+            sums[b] += K[a, b]
+
+
+@kernel
+def _center(K: SingleArray, shift: SingleArray, A: SingleArray) -> None:
+    """Subtract the shifts of row and column, and weight each unordered pair of rows.
+
+    Above the diagonal an entry stands for two; below, it was taken with an earlier row.
+    """
+    twice = np.float32(np.sqrt(2.0))
+    for a in range(K.shape[0]):
+        A[a, :a] = np.float32(0.0)
+        A[a, a] = K[a, a] - shift[a] - shift[a]
+        for b in range(a + 1, K.shape[1]):
+            A[a, b] = (K[a, b] - shift[a] - shift[b]) * twice

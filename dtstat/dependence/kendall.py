@@ -11,8 +11,14 @@ import numpy.typing as npt
 
 from dtstat.core.arrays import FloatArray, IntArray, kernel
 from dtstat.core.parallel import Jobs, Progress, track
+from dtstat.data.pair_tables import PairTables
 from dtstat.dependence.matrix import run_blocks, symmetric_matrix
-from dtstat.dependence.spearman import CELLS_PER_ROW, Codes, dense_codes, suits_tables
+from dtstat.dependence.spearman import (
+    CELLS_PER_ROW,
+    Codes,
+    dense_codes,
+    suits_tables,
+)
 
 Words = npt.NDArray[np.uint64]
 SmallCodes = npt.NDArray[np.int16] | Codes
@@ -106,8 +112,9 @@ def _packed_signs(codes: SmallCodes, planes: int, rows: range) -> Words:
     used = 0
     for a in rows:
         here, later = codes[:, a : a + 1], codes[:, a + 1 :]
-        signs = [here > later, here != later][:planes]
-        bits = np.packbits(np.concatenate(signs), axis=1)
+        greater = here > later
+        signs = greater if planes == 1 else np.concatenate([greater, here != later])
+        bits = np.packbits(signs, axis=1)
         chunk[:, used : used + bits.shape[1]] = bits
         used += bits.shape[1]
     return chunk.view(np.uint64)
@@ -151,6 +158,33 @@ def _popcount(x: np.uint64) -> np.uint64:
     return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
+def kendall_from_counts(tables: PairTables) -> FloatArray:
+    """Tau-b of all pairs of ratings from their counts."""
+    p = len(tables.levels)
+    R = np.eye(p)
+    for i in range(p - 1):
+        R[i, i + 1 :] = R[i + 1 :, i] = _of_tables(tables.of_item(i))
+    return R
+
+
+@kernel
+def _of_tables(cells: IntArray) -> FloatArray:
+    """Tau-b of an item with those whose tables are given."""
+    row = np.empty(len(cells))
+    for j in range(len(cells)):
+        row[j] = _tau_b(_sums_of_table(cells[j]))
+    return row
+
+
+@kernel
+def _tau_b(sums: tuple[int, int, int]) -> float:
+    """Tau-b from Σ s_x s_y, Σ s_x², Σ s_y²; NaN if an item is constant."""
+    s, untied_x, untied_y = sums
+    # two roots: the product of the counts may exceed an integer
+    scale = np.sqrt(float(untied_x)) * np.sqrt(float(untied_y))
+    return min(1.0, max(-1.0, s / scale)) if scale > 0 else np.nan
+
+
 def tau_b_by_pairs(
     codes: Codes, order: Codes, n_jobs: Jobs = None, progress: Progress = None
 ) -> FloatArray:
@@ -170,26 +204,29 @@ def _row(codes: Codes, order: Codes, i: int) -> FloatArray:
     levels = codes[i].max() + 1
     for j in range(i + 1, p):
         if levels * (codes[j].max() + 1) <= CELLS_PER_ROW * n:
-            s, untied_i, untied_j = _from_table(codes[i], codes[j])
+            row[j - i - 1] = _tau_b(_from_table(codes[i], codes[j]))
         else:
-            s, untied_i, untied_j = _by_merging(codes[i], codes[j], order[j])
-        # two roots: the product of the counts may exceed an integer
-        scale = np.sqrt(float(untied_i)) * np.sqrt(float(untied_j))
-        row[j - i - 1] = min(1.0, max(-1.0, s / scale)) if scale > 0 else np.nan
+            row[j - i - 1] = _tau_b(_by_merging(codes[i], codes[j], order[j]))
     return row
 
 
 @kernel
 def _from_table(x: Codes, y: Codes) -> tuple[int, int, int]:
-    """Return Σ s_x s_y, Σ s_x², Σ s_y² from the table of counts.
-
-    A cell is concordant with the cells below it to the right, discordant with those to the left.
-    """
-    K, L = x.max() + 1, y.max() + 1
-    table = np.zeros((K, L), np.int64)
+    """Return Σ s_x s_y, Σ s_x², Σ s_y² from the table of counts."""
+    table = np.zeros((x.max() + 1, y.max() + 1), np.int64)
     for row in range(len(x)):
         if x[row] >= 0 and y[row] >= 0:
             table[x[row], y[row]] += 1
+    return _sums_of_table(table)
+
+
+@kernel
+def _sums_of_table(table: IntArray) -> tuple[int, int, int]:
+    """Return Σ s_x s_y, Σ s_x², Σ s_y² of a table of counts.
+
+    A cell is concordant with the cells below it to the right, discordant with those to the left.
+    """
+    K, L = table.shape
     below = np.zeros(L, np.int64)
     n, s, tied_x, tied_y = 0, 0, 0, 0
     for k in range(K - 1, -1, -1):

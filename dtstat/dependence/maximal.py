@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray
+from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
 from dtstat.core.saved import register
 from dtstat.data.levels import find_levels
+from dtstat.data.pair_tables import PairTables
 from dtstat.dependence.spearman import average_ranks
 
 _ROWS_FOR_ORDER = {4: 500, 3: 200, 2: 0}  # fewer rows, fewer polynomials: less upward bias
@@ -107,16 +108,18 @@ class HiddenPair:
         return self.any_correlation - self.rank_correlation
 
 
-def hidden_pairs(X: FloatArray) -> tuple[HiddenPair, ...]:
+def hidden_pairs(X: FloatArray, tables: PairTables | None = None) -> tuple[HiddenPair, ...]:
     """Pairs whose dependence rank correlations miss, the clearest first.
 
     X is (n, p), NaN where missing, no column constant. With more than 300 items nothing is looked
-    for.
+    for. With ``tables``, the counts of X, the rows are not read.
     """
-    return tuple(pair for pair in exceeding_pairs(X, _GAP) if pair.excess > _GAP)
+    return tuple(pair for pair in exceeding_pairs(X, _GAP, tables) if pair.excess > _GAP)
 
 
-def exceeding_pairs(X: FloatArray, gap: float = 0.0) -> tuple[HiddenPair, ...]:
+def exceeding_pairs(
+    X: FloatArray, gap: float = 0.0, tables: PairTables | None = None
+) -> tuple[HiddenPair, ...]:
     """Pairs that depend on each other by more than ranks show, and by more than chance explains.
 
     Pairs that exceed by less than ``gap`` may be left out.
@@ -124,25 +127,42 @@ def exceeding_pairs(X: FloatArray, gap: float = 0.0) -> tuple[HiddenPair, ...]:
     p = X.shape[1]
     if p > _MOST_ITEMS:
         return ()
-    flat = np.concatenate([_features(x) for x in X.T])
-    seen = (~np.isnan(X)).astype(float)
-    counts = np.maximum(seen.T @ seen, 1.0)
     i, j = np.triu_indices(p, 1)
-    products = (flat @ flat.T).reshape(p, _ORDER, p, _ORDER).transpose(0, 2, 1, 3)
-    C = products[i, j] / counts[i, j][:, None, None]
+    products, common = _products(X) if tables is None else _products_of_counts(tables)
+    C = products / common[:, None, None]
     limit = _CHANCE + 2 * math.log(max(len(i) / _PAIRS, 1.0))
     # No singular value exceeds the root of the sum of squares, which tells most pairs.
     most, rank = np.einsum("kab,kab->k", C, C), np.abs(C[:, 0, 0])
     possible = np.sqrt(most) - rank > gap - _ROUNDING
-    possible &= counts[i, j] * (most - rank**2) > limit * (1 - _ROUNDING)
+    possible &= common * (most - rank**2) > limit * (1 - _ROUNDING)
     i, j, C, rank = i[possible], j[possible], C[possible], rank[possible]
     U, S, Vt = np.linalg.svd(C)
     best = np.minimum(S[:, 0], 1.0)
     straight = U[:, 0, 0] ** 2, Vt[:, 0, 0] ** 2
-    found = counts[i, j] * (best**2 - rank**2) > limit
+    found = common[possible] * (best**2 - rank**2) > limit
     order = np.flatnonzero(found)[np.argsort((rank - best)[found], kind="stable")]
     parts = (best, rank, *straight)
     return tuple(HiddenPair(int(i[k]), int(j[k]), *(float(x[k]) for x in parts)) for k in order)
+
+
+def _products(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(pairs, 3, 3) sums of products of the polynomials, and numbers of common rows."""
+    p = X.shape[1]
+    flat = np.concatenate([_features(x) for x in X.T])
+    seen = (~np.isnan(X)).astype(float)
+    i, j = np.triu_indices(p, 1)
+    products = (flat @ flat.T).reshape(p, _ORDER, p, _ORDER).transpose(0, 2, 1, 3)
+    return products[i, j], np.maximum(seen.T @ seen, 1.0)[i, j]
+
+
+def _products_of_counts(tables: PairTables) -> tuple[FloatArray, FloatArray]:
+    """Do the same from the counts n_ab of the pairs: Σ_ab q_ia n_ab q_jb."""
+    i, j = np.triu_indices(len(tables.levels), 1)
+    Q = np.zeros((len(tables.levels), _ORDER, tables.counts.shape[1]))
+    for own, (_, counts) in zip(Q, tables.margins(), strict=True):
+        own[:, : len(counts)] = _polynomials(counts)
+    common = np.maximum(tables.cells.sum(axis=(1, 2)), 1).astype(float)
+    return Q[i] @ tables.cells @ Q[j].transpose(0, 2, 1), common
 
 
 def responsible_items(pairs: tuple[HiddenPair, ...]) -> list[int]:
@@ -163,12 +183,19 @@ def _features(x: FloatArray) -> FloatArray:
     root of its count as weight.
     """
     _, codes, counts = find_levels(x)
+    Q = np.zeros((_ORDER, len(counts) + 1))  # the last column is for missing answers, code −1
+    Q[:, :-1] = _polynomials(counts)
+    return Q[:, codes]
+
+
+def _polynomials(counts: IntArray) -> FloatArray:
+    """(3, K) orthonormal polynomials of the ranks of answers that so many rows gave."""
     n = counts.sum()
     u = (2 * np.cumsum(counts) - counts) / n - 1  # of mean ranks, 2 (rank − ½) / n − 1
     H = np.polynomial.legendre.legvander(u, _ORDER)[:, 1:]
     H = H - counts @ H / n
-    Q = np.zeros((_ORDER, len(counts) + 1))  # the last column is for missing answers, code −1
+    Q = np.zeros((_ORDER, len(counts)))
     rank = min(_ORDER, len(counts) - 1)  # an item of k levels has k − 1 polynomials
     root = np.sqrt(counts)[:, None]
-    Q[:rank, :-1] = (np.linalg.qr(root * H[:, :rank])[0] / root).T * math.sqrt(n)
-    return Q[:, codes]
+    Q[:rank] = (np.linalg.qr(root * H[:, :rank])[0] / root).T * math.sqrt(n)
+    return Q

@@ -38,11 +38,11 @@ from dtstat.core.errors import InputError
 from dtstat.core.parallel import Jobs, Progress
 from dtstat.data.items import ItemData
 from dtstat.dependence.distance_hsic import distance_correlation, normalized_hsic
-from dtstat.dependence.kendall import kendall
+from dtstat.dependence.kendall import kendall, kendall_from_counts
 from dtstat.dependence.maximal import maximal_correlation
 from dtstat.dependence.pearson import pearson
 from dtstat.dependence.polychoric import latent_correlation_matrix
-from dtstat.dependence.spearman import spearman
+from dtstat.dependence.spearman import spearman, spearman_from_counts
 from dtstat.dependence.xi import xi_correlation
 
 Compute = Callable[[ItemData, Jobs, Progress], FloatArray]
@@ -77,6 +77,8 @@ class Measure:
         Function of items, threads, progress → (p, p) matrix.
     allows_missing
         Whether ``compute`` itself uses the common rows of each pair.
+    from_counts
+        Whether ``compute`` reads ratings off the counts of all pairs where there are many rows.
     to_latent, from_latent
         Bridge from the population value to ρ, and back; None if there is none.
     latent_variance
@@ -97,6 +99,7 @@ class Measure:
     population_range: str = "[-1, 1]"
     quadratic: bool = False
     allows_missing: bool = True
+    from_counts: bool = False
     bound: str = ""
     to_latent: Transform | None = None
     from_latent: Transform | None = None
@@ -132,7 +135,22 @@ def measures() -> pd.DataFrame:
 
 
 def _compute_latent(items: ItemData, n_jobs: Jobs, progress: Progress) -> FloatArray:
-    return latent_correlation_matrix(items.values, items.kinds, n_jobs, progress)
+    tables = items.pair_tables(progress)
+    return latent_correlation_matrix(items.values, items.kinds, n_jobs, progress, tables)
+
+
+def _compute_spearman(items: ItemData, n_jobs: Jobs, progress: Progress) -> FloatArray:
+    tables = items.pair_tables(progress)
+    if tables is not None:
+        return spearman_from_counts(tables)
+    return spearman(items.values, n_jobs, progress)
+
+
+def _compute_kendall(items: ItemData, n_jobs: Jobs, progress: Progress) -> FloatArray:
+    tables = items.pair_tables(progress)
+    if tables is not None:
+        return kendall_from_counts(tables)
+    return kendall(items.values, n_jobs, progress)
 
 
 def _compute_polychoric(items: ItemData, n_jobs: Jobs, progress: Progress) -> FloatArray:
@@ -173,7 +191,7 @@ _MEASURES = (
     Measure(
         name="spearman", title="Spearman rank correlation", label="|Spearman|",
         reference="Spearman 1904", detects="monotone", family="rank", cost="n",
-        compute=lambda items, n_jobs, progress: spearman(items.values, n_jobs, progress),
+        compute=_compute_spearman, from_counts=True,
         to_latent=lambda r: 2 * np.sin(np.pi / 6 * r),
         from_latent=lambda rho: 6 / np.pi * np.arcsin(rho / 2),
         bound="items without ties",
@@ -183,7 +201,7 @@ _MEASURES = (
     Measure(
         name="kendall", title="Kendall tau-b", label="|Kendall|",
         reference="Kendall 1945", detects="monotone", family="rank", cost="n²/128, n log n",
-        compute=lambda items, n_jobs, progress: kendall(items.values, n_jobs, progress),
+        compute=_compute_kendall, from_counts=True,
         to_latent=lambda r: np.sin(np.pi / 2 * r),
         from_latent=lambda rho: 2 / np.pi * np.arcsin(rho),
         bound="items without ties",
@@ -193,17 +211,17 @@ _MEASURES = (
     Measure(
         name="polychoric", title="polychoric correlation, two-step", label="|polychoric|",
         reference="Olsson 1979", detects="monotone", family="latent", cost="n + levels²",
-        compute=_compute_polychoric, to_latent=np.copy, from_latent=np.copy,
+        compute=_compute_polychoric, from_counts=True, to_latent=np.copy, from_latent=np.copy,
     ),
     Measure(
         name="tetrachoric", title="tetrachoric correlation, two-step", label="|tetrachoric|",
         reference="Pearson 1900", detects="monotone", family="latent", cost="n",
-        compute=_compute_tetrachoric, to_latent=np.copy, from_latent=np.copy,
+        compute=_compute_tetrachoric, from_counts=True, to_latent=np.copy, from_latent=np.copy,
     ),
     Measure(
         name="mixed", title="polychoric, polyserial or Pearson, by kind of item", label="|mixed|",
         reference="Olsson, Drasgow & Dorans 1982", detects="monotone", family="latent", cost="n",
-        compute=_compute_latent, to_latent=np.copy, from_latent=np.copy,
+        compute=_compute_latent, from_counts=True, to_latent=np.copy, from_latent=np.copy,
     ),
     Measure(
         name="distance", title="distance correlation", label="distance correlation",

@@ -20,7 +20,13 @@ from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import Jobs, Progress
 from dtstat.data.levels import find_levels
-from dtstat.dependence.bivariate_normal import CodeArray, polychoric_row, serial_correlation
+from dtstat.data.pair_tables import PairTables
+from dtstat.dependence.bivariate_normal import (
+    CodeArray,
+    polychoric_row,
+    serial_correlation,
+    table_polychoric,
+)
 from dtstat.dependence.matrix import run_blocks
 from dtstat.dependence.pearson import pearson, rescale_extremes
 
@@ -79,7 +85,11 @@ def polyserial_pair(z: FloatArray, y: FloatArray) -> float:
 
 
 def latent_correlation_matrix(
-    values: FloatArray, kinds: Sequence[Kind], n_jobs: Jobs = None, progress: Progress = None
+    values: FloatArray,
+    kinds: Sequence[Kind],
+    n_jobs: Jobs = None,
+    progress: Progress = None,
+    tables: PairTables | None = None,
 ) -> FloatArray:
     """Correlations of the normal variables behind ordinal, binary and continuous items.
 
@@ -90,8 +100,11 @@ def latent_correlation_matrix(
     about 6 normal integrals for each cell of its table, a polyserial pair about 6 passes.
 
     ``values`` is (n, p), NaN where missing. NaN in the result marks a pair in whose common rows an
-    item does not vary. Progress is counted in ordinal items.
+    item does not vary. Progress is counted in ordinal items. With ``tables``, the counts of these
+    values, all of them ordinal, the rows are not read.
     """
+    if tables is not None:
+        return _from_counts(tables)
     if values.ndim != 2 or values.shape[1] != len(kinds):
         raise InputError(
             f"`values` must be a matrix with one column for each of the {len(kinds)} `kinds`; "
@@ -115,6 +128,18 @@ def latent_correlation_matrix(
     for a, values in blocks:
         others = ordinal[a + 1 :] + continuous
         result[ordinal[a], others] = result[others, ordinal[a]] = values
+    return result
+
+
+def _from_counts(tables: PairTables) -> FloatArray:
+    """Polychoric correlations from the counts of all pairs."""
+    limits = [_limits(counts) for _, counts in tables.margins()]
+    result = np.eye(len(limits))
+    for i, h in enumerate(limits):
+        for cells, j in zip(tables.of_item(i), range(i + 1, len(limits)), strict=True):
+            k = limits[j]
+            table = cells[: h.size - 1, : k.size - 1].astype(np.float64)
+            result[i, j] = result[j, i] = table_polychoric(table, h, k)
     return result
 
 
@@ -152,11 +177,16 @@ def code_items(values: FloatArray) -> CodedItems:
 
 def code_item(column: FloatArray) -> Coded:
     """Category of each row and the limits of the categories, the outer ones unbounded."""
+    _, codes, counts = find_levels(column)
+    return codes, _limits(counts)
+
+
+def _limits(counts: IntArray) -> FloatArray:
+    """(K + 1,) limits of the categories that so many rows are in."""
     from scipy.special import ndtri
 
-    _, codes, counts = find_levels(column)
     share = np.cumsum(counts)[:-1] / max(counts.sum(), 1)
-    return codes, np.concatenate(([-_UNBOUNDED], ndtri(share), [_UNBOUNDED]))
+    return np.concatenate(([-_UNBOUNDED], ndtri(share), [_UNBOUNDED]))
 
 
 def _standardize(column: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel
 from dtstat.core.parallel import Jobs, Progress
 from dtstat.data.levels import few_levels
+from dtstat.data.pair_tables import PairTables
 from dtstat.dependence.matrix import symmetric_matrix
 from dtstat.dependence.pearson import pearson
 
@@ -51,6 +52,15 @@ def spearman_from_tables(
     The result is (p, p), NaN for a pair with a constant item.
     """
     return symmetric_matrix(partial(_table_row, codes), len(codes), n_jobs, progress, "spearman")
+
+
+def spearman_from_counts(tables: PairTables) -> FloatArray:
+    """Spearman's correlation from the counts of all pairs; NaN for a pair with a constant item."""
+    p = len(tables.levels)
+    R = np.eye(p)
+    for i in range(p - 1):
+        R[i, i + 1 :] = R[i + 1 :, i] = _of_tables(tables.of_item(i))
+    return R
 
 
 def suits_tables(codes: Codes) -> bool:
@@ -172,6 +182,15 @@ def _table_row(codes: Codes, i: int) -> FloatArray:
             table[codes[i, row], codes[j, row]] += 1
         row_values[j - i - 1] = _from_table(table[:K, :L])
     return row_values
+
+
+@kernel
+def _of_tables(cells: IntArray) -> FloatArray:
+    """Correlations of an item with those whose tables are given."""
+    row = np.empty(len(cells))
+    for j in range(len(cells)):
+        row[j] = _from_table(cells[j])
+    return row
 
 
 @kernel

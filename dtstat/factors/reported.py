@@ -22,6 +22,7 @@ from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.fit_indices import p_value, rmsea_measures
 from dtstat.core.saved import register
 from dtstat.data.items import ItemData, ItemKind
+from dtstat.data.pair_tables import PairTables
 from dtstat.dependence.influence import Influence, latent_influence, most_rows
 from dtstat.dependence.measures import BRIDGES, LATENT
 from dtstat.dependence.polychoric import latent_correlation_matrix
@@ -87,15 +88,19 @@ class ReportedModel:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Rows behind correlations: (n, p) values, NaN where missing, and the kinds of the items."""
+    """Rows behind correlations: (n, p) values, NaN where missing, and the kinds of the items.
+
+    ``tables`` are the counts of the answers of all pairs, where there are many rows of ratings.
+    """
 
     values: FloatArray
     kinds: tuple[ItemKind, ...]
+    tables: PairTables | None = None
 
     @classmethod
     def of(cls, items: ItemData) -> Answers:
         """Take the rows of items."""
-        return cls(items.values, items.kinds)
+        return cls(items.values, items.kinds, items.pair_tables())
 
     @property
     def has_ratings(self) -> bool:
@@ -208,18 +213,18 @@ def behind_ratings(source: Source) -> Source | None:
     """
     if source.answers is None or not source.answers.has_ratings:
         return None
-    values, kinds = source.answers.values, source.answers.kinds
+    values, kinds, tables = source.answers.values, source.answers.kinds, source.answers.tables
     continuous = [kind == "continuous" for kind in kinds]
     if any(continuous):
         values = values.copy()
         values[:, continuous] = normal_scores(values[:, continuous])
-    R = latent_correlation_matrix(values, kinds)
+    R = latent_correlation_matrix(values, kinds, tables=tables)
     if not np.isfinite(R).all() or np.abs(np.triu(R, 1)).max() > _PERFECT:
         return None
     measure = "mixed" if any(continuous) else "polychoric"
     smallest = float(np.linalg.eigvalsh(R)[0])
     again = LatentCorrelations(R, measure, source.latent.n_obs, False, smallest)
-    return Source(again, Answers(values, kinds))
+    return Source(again, Answers(values, kinds, tables))
 
 
 def _why_untested(source: Source, estimate: FactorEstimate, n: int) -> str:

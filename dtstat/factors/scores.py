@@ -23,7 +23,7 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.saved import register
-from dtstat.data.levels import count_levels, find_levels
+from dtstat.data.levels import count_columns, count_levels, find_levels
 from dtstat.factors.copula import FactorEstimate
 
 _FAR = 1e3  # standard deviations within which standardizing is linear
@@ -205,7 +205,9 @@ class Marginals:
 
 def learn_marginals(X: FloatArray) -> Marginals:
     """Learn the margins of (n, p) answers, NaN for missing ones; every item must vary."""
-    return Marginals(*zip(*(_margin(x) for x in X.T), strict=True))
+    columns = zip(count_columns(X), X.T, strict=True)
+    margins = [_margin(*(few or count_levels(x))) for few, x in columns]
+    return Marginals(*zip(*margins, strict=True))
 
 
 def normal_scores(X: FloatArray) -> FloatArray:
@@ -228,10 +230,9 @@ def linear_marginals(X: FloatArray) -> Marginals:
     return Marginals(answers, ends, tuple(nowhere for _ in answers))
 
 
-def _margin(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _margin(answers: FloatArray, counts: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     from scipy.special import ndtri
 
-    answers, counts = count_levels(x)
     scores = _scores(counts)
     kept, n = _spread(scores), counts.sum()
     # Between answers that are kept; without gaps that is P(X ≤ a).

@@ -218,13 +218,19 @@ def typical_rows(matrix: DependenceMatrix) -> int:
 
 def sample_facts(items: ItemData, whole: Problem) -> SampleFacts:
     """Count rows, kinds of items, and items with ties."""
-    observed = (x[~np.isnan(x)] for x in items.values.T)
+    answered = items.n_rows - np.isnan(items.values).sum(axis=0)
+    distinct = np.array(
+        [
+            len(np.unique(x[~np.isnan(x)])) if own is None else len(own)
+            for own, x in zip(items.levels, items.values.T, strict=True)
+        ]
+    )
     return SampleFacts(
         items.n_rows,
         whole.dependence.n_obs or items.n_rows,
-        items.complete_rows().n_rows,
+        items.n_complete,
         {kind: items.kinds.count(kind) for kind in dict.fromkeys(items.kinds)},
-        sum(len(np.unique(x)) < len(x) for x in observed),
+        int((distinct < answered).sum()),
     )
 
 
@@ -339,7 +345,7 @@ def warn_of_hidden(items: ItemData, request: FitRequest) -> tuple[str, ...]:
     """
     if request.draws_curves and (request.measure not in BRIDGES or request.search == GIVEN):
         return ()
-    pairs = hidden_pairs(items.values)
+    pairs = hidden_pairs(items.values, items.pair_tables())
     if not pairs:
         return ()
     first, names = pairs[0], items.names

@@ -21,7 +21,7 @@ from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import DTError, silenced
 from dtstat.core.parallel import Jobs, Progress, run, track
 from dtstat.core.saved import register
-from dtstat.data.items import as_items
+from dtstat.data.items import ItemData, as_items
 from dtstat.dependence.compute import RowDependence, dependence_matrix
 from dtstat.dependence.measures import BRIDGES
 from dtstat.fit.request import FitRequest
@@ -78,17 +78,27 @@ class _SurveyEvent:
                 return False
 
 
+def _drawn(design: SurveyDesign, n: int, rng: np.random.Generator) -> ItemData:
+    """Draw a survey; continuous answers need none of the checks that real ones do."""
+    X = design.draw(n, rng)
+    if design.levels is not None:
+        return as_items(X, screened=False)
+    p = X.shape[1]
+    names = tuple(f"x{i + 1}" for i in range(p))
+    return ItemData(X, names, ("continuous",) * p, (None,) * p)
+
+
 def _thresholds_separate(
     one_per_factor: bool, design: SurveyDesign, call: FitRequest, n: int, rng: np.random.Generator
 ) -> bool:
-    items = as_items(design.draw(n, rng), screened=False)
+    items = _drawn(design, n, rng)
     strength = dependence_matrix(items, call.measure).strength
     whole, local = margin_values(strength, design.support)
     return bool((local > 0).all()) if one_per_factor else bool(whole > 0)
 
 
 def _fit_finds(design: SurveyDesign, call: FitRequest, n: int, rng: np.random.Generator) -> bool:
-    items = as_items(design.draw(n, rng), screened=False)
+    items = _drawn(design, n, rng)
     rows = RowDependence(items, call.measure, call.missing)
     found = StructureFinder(rows, call)(np.arange(n), int(rng.integers(2**53)))
     return np.array_equal(found, by_first_item(design.support))
@@ -97,7 +107,7 @@ def _fit_finds(design: SurveyDesign, call: FitRequest, n: int, rng: np.random.Ge
 def _all_certified(
     design: SurveyDesign, call: FitRequest, n: int, rng: np.random.Generator
 ) -> bool:
-    items = as_items(design.draw(n, rng), screened=False)
+    items = _drawn(design, n, rng)
     return certifies(items, call.measure, design.support, CERTIFIED_ERROR)
 
 
