@@ -115,7 +115,7 @@ def test_texts_without_an_order_are_refused_where_they_are_asked_for(tmp_path):
         InputError, match=r"'town' holds texts .*levels=\{\"town\": \[\"Kiel\", \"Bonn\"\]"
     ):
         dt.read_survey(file, columns="town, q")
-    with pytest.warns(dt.DataWarning, match="put in order: Kiel < Bonn"):
+    with pytest.warns(dt.DataWarning, match="read as ordered categories: Kiel < Bonn"):
         frame = dt.read_survey(file, levels={"town": ["Kiel", "Bonn"]})
     assert dt.items(frame).kinds == ("binary", "binary")
 

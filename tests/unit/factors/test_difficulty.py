@@ -84,7 +84,7 @@ def test_fit_warns_and_keeps_the_warning():
     (warning,) = [one for one in caught if "item difficulty" in str(one.message)]
     assert warning.filename == __file__
     assert str(warning.message) in fit.notes
-    assert "F1 easier than F2" in str(warning.message)
+    assert "(items of F1 are easier than those of F2)" in str(warning.message)
     assert "use fit(data, measure='polychoric')" in str(warning.message)
     assert dt.fit(X, measure="polychoric").n_factors == 1
 

@@ -168,7 +168,7 @@ def test_lines_without_a_name_are_pointed_out(file):
 
 
 def test_copulas_need_no_checkpoint(file):
-    with pytest.raises(dt.InputError, match="'copula' takes seconds") as caught:
+    with pytest.raises(dt.InputError, match="'copula' needs only seconds") as caught:
         dt.fit(DATA, checkpoint=file)
     assert caught.value.argument == "checkpoint"
     assert not file.exists()

@@ -73,7 +73,7 @@ def test_every_factor_has_a_sentence_with_its_core():
     fit, rows = levels("many")
     own = rows[fit.n_factors - 1]["factors"]
     for factor, (_, row) in zip(own, fit.factors.iterrows(), strict=True):
-        assert factor["verdict"].startswith(f"{factor['name']} is seen at thresholds of its own: ")
+        assert factor["verdict"].startswith(f"{factor['name']} is seen at its own thresholds: ")
         assert f"{row['core'][0]}, " in factor["verdict"]
         assert factor["verdict"].endswith(f", from {row['from']:.3f} to {row['to']:.3f}.")
         assert (factor["from"], factor["to"]) == (row["from"], row["to"])

@@ -85,7 +85,7 @@ def test_factors_are_those_of_the_fit(name):
         if one["core"] < 0:
             assert (one["from"], one["to"]) == (None, None)
             assert np.isnan(row["from"])
-            assert one["verdict"] == f"{one['name']} is seen at no threshold of its own."
+            assert one["verdict"] == f"{one['name']} is seen at no threshold."
         else:
             assert (one["from"], one["to"]) == (row["from"], row["to"])
             bar = numbers["bars"][one["core"]]

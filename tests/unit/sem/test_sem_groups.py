@@ -141,5 +141,5 @@ def test_a_group_of_one_row_is_named(data):
 
 def test_a_constant_item_is_named_with_its_group(data):
     flat = data.assign(x2=data["x2"].where(data["school"] == "Pasteur", 1.0))
-    with pytest.raises(InputError, match="In group 'Grant-White': item 'x2' has the same answer"):
+    with pytest.raises(InputError, match="In group 'Grant-White': item 'x2' has only one distinct"):
         dt.cfa(flat, MODEL, group="school")
