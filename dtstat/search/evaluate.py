@@ -25,7 +25,8 @@ References
 Akaike, H. (1974). A new look at the statistical model identification. IEEE Transactions on
 Automatic Control 19, 716–723. Chen, J. & Chen, Z. (2008). Extended Bayesian information criteria
 for model selection with large model spaces. Biometrika 95, 759–771. Comtet, L. (1974). Advanced
-combinatorics. Reidel. Schwarz, G. (1978). Estimating the dimension of a model. Annals of Statistics
+combinatorics. Reidel. Good, I. J. (1957). Saddle-point methods for the multinomial distribution.
+Annals of Mathematical Statistics 28, 861–881. Schwarz, G. (1978). Estimating the dimension of a model. Annals of Statistics
 6, 461–464.
 """
 
@@ -148,6 +149,9 @@ _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 0.01
 _PER_ROW, _ROUGHLY, _FEW_STEPS = 1e-6, 1e-3, 30
 _FEW_ITEMS = 60  # up to which compiled loops are faster than products of matrices
 _SINGULAR = 1e-8
+_MOST_COUNTED = 2000  # items whose partitions are counted exactly
+_HALVINGS = 60
+_TINY_ROOT = 1e-3  # from which differences of exponentials keep their digits
 
 
 @register()
@@ -352,12 +356,7 @@ class Evaluator:
         key = items.tobytes() + np.packbits(support).tobytes(), support.shape[1]
         if key not in self._blocks:
             block = self.R[np.ix_(items, items)]
-            n = self.n_obs
-            if len(items) <= _FEW_ITEMS:
-                value = small_log_likelihood(block, n, support, n * _PER_ROW, _MOST_STEPS)
-            else:
-                value = fit_factors(block, n, support, n * _ROUGHLY, _FEW_STEPS).log_likelihood
-            self._blocks[key] = value / n
+            self._blocks[key] = log_likelihood_per_row(block, self.n_obs, support)
         return self._blocks[key]
 
     def best(self, criterion: str, n: float) -> Fitted:
@@ -378,6 +377,13 @@ class Evaluator:
         typical = fitted if like is None else like
         c = 1.0 if self._scaling is None else self._scaling(typical.estimate)
         return effective_rows(self.R, fitted.estimate, self.n_obs, c)
+
+
+def log_likelihood_per_row(R: FloatArray, n: int, support: BoolArray) -> float:
+    """Log-likelihood per row of a model of a few items, as exactly as prices of joins need it."""
+    if len(R) <= _FEW_ITEMS:
+        return small_log_likelihood(R, n, support, n * _PER_ROW, _MOST_STEPS) / n
+    return fit_factors(R, n, support, n * _ROUGHLY, _FEW_STEPS).log_likelihood / n
 
 
 def _fit_model(p: int) -> Callable[..., FactorEstimate]:
@@ -436,8 +442,11 @@ def log_partitions(p: int) -> FloatArray:
 
     Parts have two items or more, by S(i, d) = d S(i − 1, d) + (i − 1) S(i − 2, d − 1). Where that
     is impossible, because factors overlap and there are more than p / 2 of them, parts of one item
-    count too: S(i, d) = d S(i − 1, d) + S(i − 1, d − 1) (Comtet 1974, chapter 5).
+    count too: S(i, d) = d S(i − 1, d) + S(i − 1, d − 1) (Comtet 1974, chapter 5). Beyond 2,000
+    items, for which that is 2p² steps, by :func:`_saddle_point`.
     """
+    if p > _MOST_COUNTED:
+        return _saddle_point(p)
     log_d = np.log(np.maximum(np.arange(p + 1), 1))
     nothing = np.full(p + 1, -np.inf)
     nothing[0] = 0.0
@@ -454,6 +463,48 @@ def log_partitions(p: int) -> FloatArray:
             pairs = [pairs[1], grown]
     many = pairs[1] if p else nothing
     return np.where(np.isfinite(many), many, singles)
+
+
+def _saddle_point(p: int) -> FloatArray:
+    """(p + 1,) the same as ``log_partitions`` for large p (Good 1957).
+
+    p!/d! times the coefficient of x^p in f(x)^d, f = e^x − 1 − x for parts of two or more and
+    e^x − 1 for any: with x f'/f = p/d and b = d x (x f'/f)', its log is about
+    d log f − p log x − ½ log 2πb. The error is of order 1/p.
+    """
+    from scipy.special import gammaln
+
+    d = np.arange(1, p)
+    parts = np.where(d < p / 2, 2.0, 1.0)
+    low, high = np.full(p - 1, -20.0), np.full(p - 1, math.log(3 * p))  # of log x
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        below = _growth(np.exp(middle), parts)[0] < p / d
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    x = np.exp((low + high) / 2)
+    ratio, log_f, slope = _growth(x, parts)
+    found = d * log_f - p * np.log(x) - 0.5 * np.log(2 * np.pi * d * x * slope)
+    counts = np.concatenate([[-np.inf], gammaln(p + 1) - gammaln(d + 1) + found, [0.0]])
+    counts[1] = 0.0
+    if p % 2 == 0:  # pairs alone
+        counts[p // 2] = math.lgamma(p + 1) - math.lgamma(p / 2 + 1) - p / 2 * math.log(2)
+    return counts
+
+
+def _growth(x: FloatArray, parts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return x f'/f, log f and (x f'/f)' for f = e^x less its first ``parts`` terms, one or two.
+
+    By f = x^m (1/m! + x/(m + 1)! + ...) / ... for small x; all divided by e^x.
+    """
+    small = np.exp(-x)
+    two = parts == 2
+    exact = np.where(two, -np.expm1(-x) - x * small, -np.expm1(-x))
+    series = np.where(two, x**2 / 2 * (1 + x / 3 + x**2 / 12), x * (1 + x / 2 + x**2 / 6)) * small
+    f = np.where(x > _TINY_ROOT, exact, series)
+    first, second = np.where(two, -np.expm1(-x), 1.0) / f, 1.0 / f
+    slope = first + x * (second - first**2)
+    slope = np.where(x > _TINY_ROOT, slope, np.where(two, 1 / 3 + x / 18, 1 / 2 + x / 6))
+    return x * first, np.log(f) + x, slope
 
 
 def log_choose(n: int, k: int) -> float:

@@ -47,7 +47,7 @@ class Groups:
     def __init__(self, R: FloatArray, labels: IntArray, floor: float) -> None:
         self.R, self.labels, self.floor = R, labels.copy(), floor
         self.size = np.bincount(labels)
-        self.signs = _align(R, labels, len(self.size))
+        self.signs = align(R, labels, len(self.size))
         self._sum()
 
     def _sum(self) -> None:
@@ -168,7 +168,7 @@ class Groups:
 
 
 @kernel
-def _align(  # noqa: C901 (loops, no cases)
+def align(  # noqa: C901 (loops, no cases)
     R: FloatArray, labels: IntArray, n_groups: int
 ) -> FloatArray:
     """(p,) directions in which the items of a group correlate positively, as far as they can.
