@@ -46,6 +46,11 @@ class CorrelationsOnDemand(Printed):
         """Number of items p."""
         return len(self.names)
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether the matrix can be made."""
+        return self.rows is not None and self.n_items <= MOST_WHOLE
+
     @cached_property
     def values(self) -> FloatArray:
         """(p, p) correlations.

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 
 from dtstat.core import checks
 from dtstat.core.checkpoints import CheckpointFile, checkpoint_seed
@@ -15,13 +16,14 @@ from dtstat.core.errors import InputError, nearest
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
 from dtstat.data.items import ItemData, as_items
 from dtstat.data.readers import as_frame, has_names, take_columns
-from dtstat.data.texts import given_texts
+from dtstat.data.texts import given_texts, texts_of
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.moments import as_matrix, has_unit_diagonal
 from dtstat.dependence.sparse import SparseDependence
 from dtstat.fit.curve_pipeline import fit_curves
+from dtstat.fit.many import fit_many, goes_whole, open_many
 from dtstat.fit.pipeline import fit_items, fit_matrix
 from dtstat.fit.record import FitRecord
 from dtstat.fit.request import (
@@ -258,6 +260,12 @@ def fit(
                 "The rows are counted. For a matrix: DependenceMatrix.from_matrix(matrix, n_obs)."
             )
             raise checks.refusal("n_obs", "left out with data", n_obs, advice)
+        columns = open_many(data) if known is None else None
+        if columns is not None and not goes_whole(columns, request):
+            many = fit_many(columns, request, run)
+            if many is not None:
+                carried = texts_of(data, columns.names) if isinstance(data, pd.DataFrame) else {}
+                return _finish(many, None, {**carried, **given_texts(labels, columns.names)})
         items = as_items(data) if known is None else pick_items(data, known.item_names)
         texts = {**items.texts, **given_texts(labels, items.names)}
         found = (fit_curves if request.draws_curves else fit_items)(items, request, run)

@@ -23,12 +23,14 @@ from dtstat.curves.result import LOADING_COLUMNS
 from dtstat.factors.reported import factor_fit_measures
 from dtstat.factors.robust import implied_correlations
 from dtstat.fit import frames
+from dtstat.fit.many import many_at_level
 from dtstat.fit.pipeline import at_level
 from dtstat.fit.plots import FIT_KINDS
 from dtstat.fit.record import FitRecord, Lines
 from dtstat.fit.scoring import ScoredFit
 from dtstat.fit.summary import fit_summary
 from dtstat.path.solution_path import SolutionPath
+from dtstat.search.joins import JoinedLevels
 from dtstat.structure.barcode import barcode
 from dtstat.structure.path import candidates
 from dtstat.structure.structure import Structure
@@ -39,14 +41,15 @@ if TYPE_CHECKING:
     from dtstat.trust.stability_result import Stability
 
 
+_MOST_LINES = 100  # of factors that a fit is shown by
+
+
 @register(
     shapes={
-        "dependence.values": "pp",
-        "latent.R": "pp",
+        "dependence.names": "p",
         "support": "pd",
         "attached": "p",
         "estimate.loadings": "pd",
-        "reported.latent.R": "pp",
         "reported.estimate.loadings": "pd",
         "reported.errors.loadings": "pd",
         "contenders[].support": "p*",
@@ -142,7 +145,8 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         """
         k = frames.find_level(self, which)
         names = frames.level_names(self, k)
-        return DTFit.of(at_level(self, k, names, frames.level_signs(self, k)))
+        again = many_at_level if isinstance(self.tree, JoinedLevels) else at_level
+        return DTFit.of(again(self, k, names, frames.level_signs(self, k)))
 
     @property
     def loadings(self) -> pd.DataFrame:
@@ -450,4 +454,6 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         plural = "" if self.n_factors == 1 else "s"
         head = f"DTFit: {self.n_factors} factor{plural}, {len(self.item_names)} items"
         body = repr(self.structure).splitlines()[1:]
+        if len(body) > _MOST_LINES:
+            body = [*body[:_MOST_LINES], f"  and {len(body) - _MOST_LINES} more lines in structure"]
         return "\n".join([f"{head}, {self.n_obs} rows", *body, self.explanation])

@@ -33,7 +33,7 @@ Annals of Mathematical Statistics 28, 861–881. Schwarz, G. (1978). Estimating 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -135,7 +135,7 @@ class Outcome:
     best: Fitted
     n_effective: float
     passed_over: tuple[Scored, ...] = ()
-    levels: tuple[Level, ...] = ()
+    levels: Sequence[Level] = ()
     supported: int = 0
     second: int | None = None
     in_turn: bool = False

@@ -72,7 +72,7 @@ _FEW_LEVELS = 12  # of which all are fitted; of more, those around the least cos
 _TYPICAL = 7  # position of a level that shows as well as finer ones how much correlations vary
 NEARLY_ONE = 0.9  # correlation from which two factors are parts of one
 _APART = 1.25  # ratio of the numbers of factors of two levels
-_TREE = "tree"
+TREE = "tree"  # origin of what the tree found
 
 
 def search_tree(
@@ -136,7 +136,7 @@ def count_rows(evaluator: Evaluator, levels: list[Level], rules: Rules) -> float
     if evaluator.n_items > MANY_FOR_STARTS:
         finest = near
     fitted, typical = (
-        evaluator.fit_roughly(Proposal(levels[k].support, _TREE))
+        evaluator.fit_roughly(Proposal(levels[k].support, TREE))
         for k in (finest, min(near, _TYPICAL))
     )
     return evaluator.worth(fitted, typical)
@@ -149,7 +149,7 @@ def _least_cost(evaluator: Evaluator, levels: list[Level], rules: Rules, n: floa
         return near
 
     def cost(k: int) -> float:
-        proposal = Proposal(levels[k].support, _TREE)
+        proposal = Proposal(levels[k].support, TREE)
         return evaluator.fit(proposal).cost(rules.criterion, n)
 
     last = len(levels) - 1
@@ -171,7 +171,7 @@ def _most_supported(
         return least
 
     def fitted(k: int) -> Fitted:
-        return evaluator.fit(Proposal(levels[k].support, _TREE))
+        return evaluator.fit(Proposal(levels[k].support, TREE))
 
     def is_near(k: int) -> bool:
         best, finer = fitted(least), fitted(k)
@@ -279,10 +279,10 @@ def fit_level(evaluator: Evaluator, bars: Barcode, level: Level, rules: Rules, n
     support = level.support
     if not rules.attach:
         support = _without(support, attached_items(bars, support), rules.min_children)
-    fitted = evaluator.fit(Proposal(support, _TREE))
+    fitted = evaluator.fit(Proposal(support, TREE))
     out = unrelated_items(fitted, rules, n)
     if out.any():
-        fitted = evaluator.fit(Proposal(_without(support, out, rules.min_children), _TREE))
+        fitted = evaluator.fit(Proposal(_without(support, out, rules.min_children), TREE))
     return fitted
 
 

@@ -279,3 +279,11 @@ def agreement(groupings: Sequence[IntArray]) -> FloatArray:
     index: FloatArray = np.ones_like(together)
     np.divide(together - by_chance, most - by_chance, out=index, where=most != by_chance)
     return index
+
+
+def overlaps(labels: IntArray, support: BoolArray) -> IntArray:
+    """(k, d) numbers of items that groups have in common with factors, (p, d)."""
+    items, factors = np.nonzero(support)
+    counts = np.zeros((int(labels.max()) + 1, support.shape[1]), dtype=np.int64)
+    np.add.at(counts, (labels[items], factors), 1)
+    return counts
