@@ -12,6 +12,7 @@ from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import InputError
 from dtstat.core.saved import register
 from dtstat.core.tables import Printed
+from dtstat.dependence.matrix import DependenceMatrix
 
 MOST_WHOLE = 5000  # items whose whole matrix, 0.2 GB, and what follows from it, fit anywhere
 
@@ -80,7 +81,7 @@ class CorrelationsOnDemand(Printed):
         return R
 
     @property
-    def R(self) -> FloatArray:  # noqa: N802 (a symbol of the paper)
+    def R(self) -> FloatArray:
         """The same."""
         return self.values
 
@@ -91,3 +92,11 @@ class CorrelationsOnDemand(Printed):
 
     def __repr__(self) -> str:
         return f"Correlations: {self.measure} of {self.n_items} items, {self.n_obs} rows"
+
+
+def whole_matrix(dependence: DependenceMatrix | CorrelationsOnDemand) -> DependenceMatrix:
+    """Return a matrix as it is, or made now."""
+    if isinstance(dependence, DependenceMatrix):
+        return dependence
+    one = dependence
+    return DependenceMatrix(one.values, one.names, one.measure, one.n_obs)

@@ -41,9 +41,9 @@ from dtstat.factors.small_models import fit_small
 from dtstat.structure.composites import Composites
 
 ESTIMATOR = (
-    "Loadings are by maximum likelihood of the items of each factor alone, factor correlations from "
-    "Bartlett composites of these (structural after measurement), not by maximum likelihood of all "
-    "items at once."
+    "Loadings are by maximum likelihood of the items of each factor alone, factor correlations "
+    "from Bartlett composites of these (structural after measurement), not by maximum likelihood "
+    "of all items at once."
 )
 _SMALL, _MOST_TOGETHER = 60, 1000  # items: compiled loops; of which a block is made
 _TOLERANCE = 1e-6
@@ -163,12 +163,13 @@ def _gain(Z: FloatArray, loadings: FloatArray) -> float:
     y = (loadings / psi) @ Z
     explained = float(y @ y) / n / (1 + g)
     trace = float(np.sum(1 / psi)) - explained
-    return -0.5 * (float(np.log(psi).sum()) + math.log1p(g) + trace - len(Z))
+    gain: float = -0.5 * (float(np.log(psi).sum()) + math.log1p(g) + trace - len(Z))
+    return gain
 
 
 def _information(labels: IntArray, loadings: FloatArray, psi: FloatArray, k: int) -> FloatArray:
     own = labels >= 0
-    g: FloatArray = np.bincount(labels[own], (loadings**2 / psi)[own], k)
+    g = np.bincount(labels[own], (loadings**2 / psi)[own], k).astype(np.float64)
     return np.maximum(g, LEAST_UNIQUENESS)
 
 

@@ -113,7 +113,7 @@ def row_log_likelihoods(estimate: FactorEstimate, Z: FloatArray) -> FloatArray:
 
 
 def as_sparse(loadings: FloatArray) -> Any:
-    """Loadings as a sparse matrix if there are so many that zeros take the time."""
+    """Return loadings as a sparse matrix if there are so many that zeros take the time."""
     if loadings.size < _MANY_LOADINGS:
         return loadings
     from scipy.sparse import csr_array

@@ -326,7 +326,9 @@ def _joined_frame(fit: DTFit, tree: JoinedLevels) -> pd.DataFrame:
     names = np.array([*fit.factor_names, "an item of no factor"], dtype=object)
     factor = np.where(fit.support.any(axis=1), fit.support.argmax(axis=1), fit.n_factors)
     first, second = names[factor[tree.pairs]].T
-    joins = [f"parts of {a}" if a == b else f"{a} and {b}" for a, b in zip(first, second)]
+    joins = [
+        f"parts of {a}" if a == b else f"{a} and {b}" for a, b in zip(first, second, strict=True)
+    ]
     marks = {number: name for name, number in marked_levels(fit).items()}
     columns = (
         *(k, k == fit.n_factors, [marks.get(int(one), "") for one in k], k <= fit.supported),

@@ -32,7 +32,6 @@ from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.core.parallel import Jobs
 from dtstat.data.items import ItemData, ItemKind
 from dtstat.data.sources import Columns, columns_of
-from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.on_demand import MOST_WHOLE, CorrelationsOnDemand
 from dtstat.dependence.pearson import standardize_items
 from dtstat.dependence.sparse import MEMORY, chance_floor, crowd_floor, product_pairs
@@ -47,7 +46,7 @@ from dtstat.fit.record import FitRecord, SampleFacts
 from dtstat.fit.request import FitRequest, Run, check_n_factors
 from dtstat.search.choose import Choice, choose, contenders
 from dtstat.search.evaluate import HELD_OUT, INFORMATION, Fitted, Outcome, Proposal, least_loading
-from dtstat.search.joins import JoinedLevels, grow, leaves
+from dtstat.search.joins import grow, leaves
 from dtstat.search.levels import TREE, by_steps, least_of_splits, other_level, steps_of
 from dtstat.structure.barcode import Barcode, sparse_barcode
 from dtstat.structure.cliques import attached_items
@@ -285,7 +284,15 @@ def _conclude(
         replace(outcome, best=fitted),
         request.n_factors is not None,
     )
-    return _record(answers, request, choice, fitted, attached & fitted.proposal.support.any(axis=1), bars, notes)
+    return _record(
+        answers,
+        request,
+        choice,
+        fitted,
+        attached & fitted.proposal.support.any(axis=1),
+        bars,
+        notes,
+    )
 
 
 def _without(model: BlockModel, out: BoolArray, smallest: int) -> BlockModel:
@@ -338,8 +345,10 @@ def _notes(answers: _Answers, model: BlockModel, request: FitRequest) -> list[st
         )
     doubts = []
     if n < p:
-        doubts.append(f"There are fewer rows ({n}) than items ({p}). If people are in columns, "
-                      "transpose the data.")
+        doubts.append(
+            f"There are fewer rows ({n}) than items ({p}). If people are in columns, "
+            "transpose the data."
+        )
     exact = np.flatnonzero(model.uniquenesses <= 1.01 * LEAST_UNIQUENESS)
     if len(exact):
         some = ", ".join(answers.names[i] for i in exact[:5])
@@ -408,7 +417,8 @@ def many_at_level(
             "Another level is fitted to the answers, which are not there: the fit is from a file, "
             "or they were read from disk. Fit the data again with n_factors.",
         )
-    assert found.marginals is not None and found.sample is not None
+    assert found.marginals is not None
+    assert found.sample is not None
     answers = _Answers(found.item_names, Z, W, found.marginals, found.sample, True)
     request = replace(found.call, n_factors=k)
     second = found.n_factors if found.n_factors != k else found.second

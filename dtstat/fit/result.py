@@ -20,10 +20,11 @@ from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary
 from dtstat.curves.estimate import NONLINEAR
 from dtstat.curves.result import LOADING_COLUMNS
+from dtstat.dependence.on_demand import CorrelationsOnDemand
 from dtstat.factors.reported import factor_fit_measures
 from dtstat.factors.robust import implied_correlations
 from dtstat.fit import frames
-from dtstat.fit.many import many_at_level
+from dtstat.fit.many import MANY, many_at_level
 from dtstat.fit.pipeline import at_level
 from dtstat.fit.plots import FIT_KINDS
 from dtstat.fit.record import FitRecord, Lines
@@ -329,6 +330,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         -----
         Fits up to a hundred structures of 60 items in seconds.
         """
+        self._refuse_many("Structures of the path are fitted for")
         return frames.path_scores(self)
 
     def plot(self, kind: str = "diagram", ax: Any = None, **options: Any) -> Any:
@@ -375,6 +377,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         >>> ax = fit.plot("diagram")  # doctest: +SKIP
         >>> ax.figure.savefig("diagram.png")  # doctest: +SKIP
         """
+        self._refuse_many("Pictures show")
         return draw(FIT_KINDS, self, kind, ax, options)
 
     def report(
@@ -429,6 +432,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         With more than 400 items the page has tables in place of the graph. Cost: as
         :meth:`path_scores`, and one :meth:`level` per row of the table of levels.
         """
+        self._refuse_many("Reports show")
         from dtstat.page.content import check_parts, fit_page
         from dtstat.page.document import PAGE, is_page, write_page
         from dtstat.page.word import fit_document, word_target
@@ -442,6 +446,13 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
             return write_page(fit_page(self, diagnosis, stability, title), target)
         files.write(document, fit_document(self, diagnosis, stability, title))
         return document
+
+    def _refuse_many(self, what: str) -> None:
+        if isinstance(self.latent, CorrelationsOnDemand):
+            raise InputError(
+                f"{what} up to {MANY} items; got {len(self.item_names)}. Fit the items of some "
+                "factors: fit(data[items])."
+            )
 
     def _by_factor(self, values: FloatArray) -> pd.DataFrame:
         names = list(self.factor_names)

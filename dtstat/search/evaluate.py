@@ -26,16 +26,17 @@ Akaike, H. (1974). A new look at the statistical model identification. IEEE Tran
 Automatic Control 19, 716–723. Chen, J. & Chen, Z. (2008). Extended Bayesian information criteria
 for model selection with large model spaces. Biometrika 95, 759–771. Comtet, L. (1974). Advanced
 combinatorics. Reidel. Good, I. J. (1957). Saddle-point methods for the multinomial distribution.
-Annals of Mathematical Statistics 28, 861–881. Schwarz, G. (1978). Estimating the dimension of a model. Annals of Statistics
-6, 461–464.
+Annals of Mathematical Statistics 28, 861–881. Schwarz, G. (1978). Estimating the dimension of a
+model. Annals of Statistics 6, 461–464.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,6 +47,9 @@ from dtstat.factors.copula import FactorEstimate, fit_factors
 from dtstat.factors.maximum_likelihood import EM_STEPS, MANY_ITEMS
 from dtstat.factors.robust import effective_rows
 from dtstat.factors.small_models import fit_small, small_log_likelihood
+
+if TYPE_CHECKING:
+    from dtstat.search.joins import JoinedLevels
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ class Outcome:
     best: Fitted
     n_effective: float
     passed_over: tuple[Scored, ...] = ()
-    levels: Sequence[Level] = ()
+    levels: tuple[Level, ...] | JoinedLevels = ()
     supported: int = 0
     second: int | None = None
     in_turn: bool = False
@@ -482,7 +486,7 @@ def _saddle_point(p: int) -> FloatArray:
         below = _growth(np.exp(middle), parts)[0] < p / d
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     x = np.exp((low + high) / 2)
-    ratio, log_f, slope = _growth(x, parts)
+    _, log_f, slope = _growth(x, parts)
     found = d * log_f - p * np.log(x) - 0.5 * np.log(2 * np.pi * d * x * slope)
     counts = np.concatenate([[-np.inf], gammaln(p + 1) - gammaln(d + 1) + found, [0.0]])
     counts[1] = 0.0

@@ -44,7 +44,16 @@ Pair = tuple[int, int]
 KnownPrices = dict[tuple[bytes, bytes], float]  # by the items they were asked of
 
 
-@register(shapes={"stages[]": "p", "pairs": "m2", "prices": "k", "asked": "k", "correlations": "k", "steps": "k"})
+@register(
+    shapes={
+        "stages[]": "p",
+        "pairs": "m2",
+        "prices": "k",
+        "asked": "k",
+        "correlations": "k",
+        "steps": "k",
+    }
+)
 @dataclass(frozen=True, eq=False)
 class JoinedLevels:
     """Levels with 1, 2, ... factors, made when they are asked for; like a tuple of levels.
@@ -85,7 +94,7 @@ class JoinedLevels:
         return (self[position] for position in range(len(self)))
 
     def _labels(self, k: int) -> IntArray:
-        """Groups at a level: those of the last stage before, joined."""
+        """Return the groups of a level: those of the last stage before, joined."""
         start = [labels for labels in self.stages if labels.max() + 1 >= k][-1]
         root = np.arange(start.max() + 1)
         for level in range(len(root), k, -1):
@@ -101,6 +110,7 @@ class Prices:
     Z: FloatArray
 
     def __call__(self, pairs: list[tuple[IntArray, IntArray]]) -> list[float]:
+        """Price some joins."""
         return [price_of_join(self, a, b) for a, b in pairs]
 
     def block_log_likelihood(self, items: IntArray, support: BoolArray) -> float:
@@ -335,16 +345,15 @@ class _Stage:
             size[np.arange(len(rows)), closest] = -1.0
 
     def _pairs(self, rows: Iterable[int]) -> list[Pair]:
-        found = {
-            (min(a, b), max(a, b)) for a in rows for b in self._closest[a].tolist() if b >= 0
-        }
+        found = {(min(a, b), max(a, b)) for a in rows for b in self._closest[a].tolist() if b >= 0}
         return sorted(found)
 
     def _offer(self, pairs: list[Pair], n_jobs: Jobs = 1) -> None:
         """Price pairs that have no price yet, and put all on the heap."""
         said = self._speakers
         keys = [(said[a].name, said[b].name) for a, b in pairs]
-        fresh = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in self._prices}
+        every = zip(keys, pairs, strict=True)
+        fresh = {key: pair for key, pair in every if key not in self._prices}
         new, asked = [*fresh], [(said[a].items, said[b].items) for a, b in fresh.values()]
         starts = range(0, len(new), _PAIRS_PER_PIECE)
         pieces = [asked[start : start + _PAIRS_PER_PIECE] for start in starts]

@@ -190,8 +190,10 @@ def _least_by_prices(levels: list[Level], rules: Rules, n: float) -> int:
     p = len(levels[0].labels)
     prices = np.array([level.price for level in levels])
     if p > MANY_FOR_STARTS:
-        asked = [sum(min(int((level.labels == k).sum()), SPEAKERS) for k in level.pair)
-                 for level in levels]
+        asked = [
+            sum(min(int((level.labels == k).sum()), SPEAKERS) for k in level.pair)
+            for level in levels
+        ]
         return least_of_splits(prices, np.array(asked), rules, n)
     k = np.arange(1, len(prices) + 1)
     gained = np.cumsum(np.concatenate([[0.0], prices[1:]]))
@@ -234,7 +236,7 @@ def _with_steps(levels: list[Level], n: float) -> list[Level]:
 
 
 def steps_of(prices: FloatArray, n: float) -> FloatArray:
-    """Steps of the levels with 1, 2, ... factors, from their prices, as if all ways agreed."""
+    """(K,) steps of the levels with 1, 2, ... factors by their prices, as if all ways agreed."""
     log_c = np.log([1 / n, 1 / n, *(prices[1:] + 1 / n), 1 / n])
     last = len(prices)
     steps = np.full(last, np.nan)
