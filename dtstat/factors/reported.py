@@ -55,7 +55,14 @@ _PERFECT = 0.999  # a correlation beyond has no standard error
 _RMSEA = ("rmsea", "rmsea.ci.lower", "rmsea.ci.upper", "rmsea.pvalue")
 
 
-@register(shapes={"latent.R": "pp", "estimate.loadings": "pd", "errors.loadings": "pd"})
+@register(
+    shapes={"estimate.loadings": "pd", "errors.loadings": "pd"},
+    rules={
+        "correlations are of the items": lambda model: (
+            model.latent.n_items == len(model.estimate.loadings)
+        )
+    },
+)
 @dataclass(frozen=True, eq=False)
 class ReportedModel:
     """A fitted structure with what is known of its errors.

@@ -84,7 +84,9 @@ def fit(
     ----------
     data
         DataFrame, 2-d array, path of a file, ItemData, or a DependenceMatrix; or a covariance
-        matrix with ``n_obs``, of which the correlations are taken.
+        matrix with ``n_obs``, of which the correlations are taken. More than 1,000 items are read
+        some columns at a time, and need not fit into memory: a .parquet or .npy file, a
+        memory-mapped array, a dask array or dataframe.
     n_factors
         Number of factors, if it is known; None to let the data decide.
     measure
@@ -189,6 +191,11 @@ def fit(
     Cost: the dependence matrix, and for each level some maximum-likelihood fits of milliseconds
     ("threshold": as many as the path has structures). Splines: about two seconds per structure with
     4000 rows of 20 items, in two runs; networks: 10 to 60.
+
+    Beyond 1,000 items no matrix of items by items is made (:mod:`dtstat.fit.many`): loadings are by
+    maximum likelihood of each factor's items alone, factor correlations from composites of these;
+    there is no test of fit, and there are no standard errors. What needs the whole matrix (gaps,
+    other searches and measures, ``refine``, held-out criteria, curves) is refused beyond 5,000.
 
     ``preset="paper"`` differs from the paper, or fills in what it does not say, in this. Factors
     start at draws from the Gaussian copula model of the structure, Φ at its factor correlations.

@@ -13,6 +13,7 @@ from dtstat.core.errors import InputError
 from dtstat.dependence.on_demand import CorrelationsOnDemand
 from dtstat.fit.many import nearest_factors
 from dtstat.search.choose import GIVEN
+from dtstat.search.counting import log_structures
 from dtstat.search.evaluate import (
     HELD_OUT,
     INFORMATION,
@@ -20,7 +21,6 @@ from dtstat.search.evaluate import (
     Proposal,
     Rules,
     least_loading,
-    log_structures,
     searching,
 )
 from dtstat.search.joins import JoinedLevels

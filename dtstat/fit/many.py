@@ -47,7 +47,14 @@ from dtstat.fit.request import FitRequest, Run, check_n_factors
 from dtstat.search.choose import Choice, choose, contenders
 from dtstat.search.evaluate import HELD_OUT, INFORMATION, Fitted, Outcome, Proposal, least_loading
 from dtstat.search.joins import grow, leaves
-from dtstat.search.levels import TREE, by_steps, least_of_splits, other_level, steps_of
+from dtstat.search.levels import (
+    TREE,
+    by_steps,
+    least_of_splits,
+    other_level,
+    pays_for_itself,
+    steps_of,
+)
 from dtstat.structure.barcode import Barcode, sparse_barcode
 from dtstat.structure.cliques import attached_items
 from dtstat.structure.composites import Composites, Neighbors
@@ -268,7 +275,8 @@ def _conclude(
     if not rules.attach:
         out |= attached
     model = _without(model, out, rules.min_children)
-    if request.n_factors is None and _is_chance(model, rules.criterion, answers.n):
+    holds = pays_for_itself(model.gain, model.support, rules, float(answers.n))
+    if request.n_factors is None and not holds:
         fitted = outcome.best
         outcome = replace(outcome, second=None)
         notes: tuple[str, ...] = ()
@@ -310,22 +318,6 @@ def _without(model: BlockModel, out: BoolArray, smallest: int) -> BlockModel:
         uniquenesses=np.where(out, 1.0, model.uniquenesses),
         factor_correlations=model.factor_correlations[np.ix_(order, order)],
     )
-
-
-def _is_chance(model: BlockModel, criterion: str, n: int) -> bool:
-    """Whether items are as well taken for independent, all rows counted.
-
-    Asked of uncorrelated factors: with very many of these, a price of all their correlations would
-    outweigh everything.
-    """
-    own = model.labels >= 0
-    p = len(model.labels)
-    alone = Fitted(Proposal(model.support, TREE), n * model.gain, n, model.estimate(n * model.gain))
-    k = len(model.factor_correlations)
-    price = alone.cost(criterion, float(n)) + 2 * n * model.gain
-    per_parameter = 2.0 if criterion == "aic" else math.log(n)
-    price -= (p + k * (k - 1) / 2) * per_parameter  # uniquenesses both have; no correlations
-    return not own.any() or price >= 2 * n * model.gain
 
 
 def _notes(answers: _Answers, model: BlockModel, request: FitRequest) -> list[str]:

@@ -59,6 +59,9 @@ _MOST_LINES = 100  # of factors that a fit is shown by
         "nonlinear.model.support": "pd",
     },
     rules={
+        "correlations are of the items": lambda fit: (
+            len(fit.support) == fit.dependence.n_items == fit.latent.n_items
+        ),
         "a structure was chosen": lambda fit: len(fit.contenders) > 0,
         "factors have names": lambda fit: (
             not fit.given_names or len(set(fit.given_names)) == fit.support.shape[1]

