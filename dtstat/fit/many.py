@@ -19,8 +19,11 @@ The rules are those of fewer items; what differs is what would take p² numbers:
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +35,7 @@ from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.core.parallel import Jobs
 from dtstat.data.items import ItemData, ItemKind
 from dtstat.data.sources import Columns, columns_of
+from dtstat.dependence.compute import FEWEST_ROWS
 from dtstat.dependence.on_demand import MOST_WHOLE, CorrelationsOnDemand
 from dtstat.dependence.pearson import standardize_items
 from dtstat.dependence.sparse import MEMORY, chance_floor, crowd_floor, product_pairs
@@ -74,15 +78,15 @@ UNTESTED = (
 
 def open_many(data: Any) -> Columns | None:
     """Open data of more than ``MANY`` items for reading by columns; None if they have fewer."""
-    lazy = hasattr(data, "__dask_graph__") or str(data)[-4:].lower() == ".npy"
-    shape = getattr(data, "shape", None)
-    known = isinstance(data, pd.DataFrame | np.ndarray) and len(shape or ()) == 2
-    if known and shape is not None and shape[1] <= MANY:
-        return None
-    if isinstance(data, ItemData) and data.n_items <= MANY:
-        return None
-    parquet = str(data)[-8:].lower() == ".parquet"
-    if not (known or lazy or parquet or isinstance(data, ItemData)):
+    if isinstance(data, pd.DataFrame | np.ndarray):
+        wide = data.ndim == 2 and data.shape[1] > MANY
+    elif isinstance(data, str | os.PathLike):
+        wide = Path(data).suffix.lower() in (".npy", ".parquet")
+    elif isinstance(data, ItemData):
+        wide = data.n_items > MANY
+    else:
+        wide = hasattr(data, "__dask_graph__")
+    if not wide:
         return None
     columns = columns_of(data)
     return columns if len(columns.names) > MANY else None
@@ -152,6 +156,8 @@ def fit_many(columns: Columns, request: FitRequest, run: Run) -> FitRecord | Non
 def _read(columns: Columns, request: FitRequest, folder: str) -> _Answers | None:
     """Read all columns, some at a time; on disk if they would take too much memory."""
     p, n = len(columns.names), columns.n_rows
+    if n < FEWEST_ROWS:
+        raise InputError(f"The data must have at least {FEWEST_ROWS} rows; got {n}.", "data")
     linear = request.estimator == "linear"
     ranked = request.measure == "spearman"
     arrays = 1 + int(ranked)
@@ -168,11 +174,7 @@ def _read(columns: Columns, request: FitRequest, folder: str) -> _Answers | None
     kinds: list[ItemKind] = []
     margins: list[Marginals] = []
     tied = 0
-    for start in range(0, p, _COLUMNS):
-        # Blocks have two columns or more.
-        stop = p if start + _COLUMNS + 2 > p else start + _COLUMNS
-        if start >= p - 1 and start:
-            break
+    for start, stop in pairwise([*range(0, p - 1, _COLUMNS), p]):  # two columns or more
         part = columns.read(start, stop)
         X = part.values
         if np.isnan(X).any():
@@ -184,8 +186,6 @@ def _read(columns: Columns, request: FitRequest, folder: str) -> _Answers | None
         kinds += part.kinds
         margins.append(learn(X))
         tied += sum(len(np.unique(x)) < len(x) for x in X.T)
-        if stop == p:
-            break
     facts = SampleFacts(n, n, n, {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}, tied)
     joined = Marginals(
         tuple(a for one in margins for a in one.answers),
