@@ -112,6 +112,7 @@ def test_structures_with_curves(client, data, criterion):
     assert to_bytes(dt.fit(data, **how)) == to_bytes(here)
 
 
+@pytest.mark.filterwarnings("ignore:There are fewer rows")
 def test_a_whole_fit_of_many_items(client, tmp_path):
     """Read from a file, with a worker killed while the pairs are looked for."""
     rng = np.random.default_rng(3)
