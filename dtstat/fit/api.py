@@ -267,16 +267,27 @@ def fit(
                 "The rows are counted. For a matrix: DependenceMatrix.from_matrix(matrix, n_obs)."
             )
             raise checks.refusal("n_obs", "left out with data", n_obs, advice)
-        columns = open_many(data) if known is None else None
-        if columns is not None and not goes_whole(columns, request):
-            many = fit_many(columns, request, run)
-            if many is not None:
-                carried = texts_of(data, columns.names) if isinstance(data, pd.DataFrame) else {}
-                return _finish(many, None, {**carried, **given_texts(labels, columns.names)})
+        many = _fit_many(data, labels, request, run) if known is None else None
+        if many is not None:
+            return many
         items = as_items(data) if known is None else pick_items(data, known.item_names)
         texts = {**items.texts, **given_texts(labels, items.names)}
         found = (fit_curves if request.draws_curves else fit_items)(items, request, run)
         return _finish(found, known, texts)
+
+
+def _fit_many(
+    data: Data, labels: Mapping[str, str] | None, request: FitRequest, run: Run
+) -> DTFit | None:
+    """Fit very many items without their whole matrix; None if there are fewer, or it is needed."""
+    columns = open_many(data)
+    if columns is None or goes_whole(columns, request):
+        return None
+    found = fit_many(columns, request, run)
+    if found is None:
+        return None
+    carried = texts_of(data, columns.names) if isinstance(data, pd.DataFrame) else {}
+    return _finish(found, None, {**carried, **given_texts(labels, columns.names)})
 
 
 def _finish(found: FitRecord, known: Structure | None, texts: dict[str, str]) -> DTFit:
