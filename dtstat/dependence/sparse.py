@@ -42,6 +42,7 @@ Floor = float | Literal["chance"]
 BlockFunction = Callable[[Block], FloatArray]
 
 MEMORY = 2.0  # GB
+_ASKED = 256  # items that tell how many neighbors there are
 _BYTES_PER_PAIR = 40  # 16 as it is found, 24 in the rows of both items
 _BYTES_PER_VALUE = 48  # read: from a column of a file to its ranks
 _BYTES_PER_ENTRY = 40  # of a block: the number, its size, whether and where it is above the floor
@@ -177,6 +178,38 @@ def sparse_dependence(
             kept.add(edges)
     _warn_of_floor_and_twins(kept, least, memory, columns)
     return SparseDependence.from_edges(columns.names, name, n, kept.floor, kept.parts)
+
+
+def product_pairs(
+    W: FloatArray,
+    names: tuple[str, ...],
+    measure: str,
+    floor: float,
+    n_jobs: Jobs = None,
+    progress: Progress = None,
+) -> SparseDependence:
+    """Pairs above a floor that is known to leave few, of (p, n) standardized items."""
+    blocks = blocks_of(len(W))
+    in_memory = not isinstance(W, np.memmap)
+    budget = _Budget(BLOCK, in_memory, len(blocks), math.inf)
+    found = _in_batches(_Product(W), blocks, _Kept(floor, math.inf), budget, n_jobs)
+    parts = [*track(found, progress, measure, len(blocks))]
+    return SparseDependence.from_edges(names, measure, W.shape[1], floor, parts)
+
+
+def crowd_floor(W: FloatArray, neighbors: int) -> float:
+    """Return the floor above which items have so many neighbors on average.
+
+    Asked of some of the items, evenly spaced, with all others; ``W`` holds (p, n) standardized
+    items.
+    """
+    p, n = W.shape
+    if p <= neighbors + 1:
+        return 0.0
+    asked = np.linspace(0, p - 1, min(p, _ASKED)).astype(int)
+    strength = np.abs(W[asked] @ W.T) / n
+    strength[np.arange(len(asked)), asked] = 0.0
+    return float(np.quantile(strength, 1 - neighbors / p))
 
 
 def _in_batches(

@@ -46,6 +46,11 @@ class LatentCorrelations:
     def __post_init__(self) -> None:
         self.R.setflags(write=False)
 
+    @property
+    def n_items(self) -> int:
+        """Number of items p."""
+        return len(self.R)
+
 
 def latent_correlations(dependence: DependenceMatrix) -> LatentCorrelations:
     """Correlations of the normal variables of which the items are increasing functions.

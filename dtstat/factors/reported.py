@@ -25,6 +25,7 @@ from dtstat.data.items import ItemData, ItemKind
 from dtstat.data.pair_tables import PairTables
 from dtstat.dependence.influence import Influence, latent_influence, most_rows
 from dtstat.dependence.measures import BRIDGES, LATENT
+from dtstat.dependence.on_demand import CorrelationsOnDemand
 from dtstat.dependence.polychoric import latent_correlation_matrix
 from dtstat.factors.copula import (
     FactorEstimate,
@@ -55,7 +56,14 @@ _PERFECT = 0.999  # a correlation beyond has no standard error
 _RMSEA = ("rmsea", "rmsea.ci.lower", "rmsea.ci.upper", "rmsea.pvalue")
 
 
-@register(shapes={"latent.R": "pp", "estimate.loadings": "pd", "errors.loadings": "pd"})
+@register(
+    shapes={"estimate.loadings": "pd", "errors.loadings": "pd"},
+    rules={
+        "correlations are of the items": lambda model: (
+            model.latent.n_items == len(model.estimate.loadings)
+        )
+    },
+)
 @dataclass(frozen=True, eq=False)
 class ReportedModel:
     """A fitted structure with what is known of its errors.
@@ -74,7 +82,7 @@ class ReportedModel:
         Why there is none, in a sentence; "" if there is one.
     """
 
-    latent: LatentCorrelations
+    latent: LatentCorrelations | CorrelationsOnDemand
     estimate: FactorEstimate
     errors: StandardErrors
     test: RobustTest | None
@@ -277,7 +285,8 @@ def factor_fit_measures(model: ReportedModel, n: int) -> dict[str, float]:
         TLI     1 − (T/t₁ − 1) / (T_b/t₁_b − 1),     CFI   the same with the ratio times df/df_b;
         RMSEA   √[(T/t₁ − 1) / n], its interval from T t₁/t₂ on t₁²/t₂ degrees of freedom.
 
-    If T is a chi-square these are the usual ones. All but SRMR are NaN if the model was not tested.
+    If T is a chi-square these are the usual ones. All but SRMR are NaN if the model was not tested;
+    SRMR too if there are so many items that their correlations are not made.
 
     Parameters
     ----------
@@ -287,14 +296,16 @@ def factor_fit_measures(model: ReportedModel, n: int) -> dict[str, float]:
         Rows.
     """
     test, estimate = model.test, model.estimate
-    df, fit = float(degrees_of_freedom(estimate)), srmr(model.latent.R, estimate)
+    df, latent = float(degrees_of_freedom(estimate)), model.latent
+    afar = isinstance(latent, CorrelationsOnDemand) and not latent.at_hand
+    fit = math.nan if afar else srmr(latent.R, estimate)
     measures = {"npar": float(estimate.n_parameters), "chisq": math.nan, "df": df}
     if test is None:
         names = ("pvalue", "cfi", "tli", *_RMSEA)
         return measures | dict.fromkeys(names, math.nan) | {"srmr": fit}
     t1, t2 = test.trace, test.trace_of_square
     excess, base = test.statistic / t1 - 1, test.baseline / test.baseline_trace - 1
-    p = len(model.latent.R)
+    p = len(latent.R)
     misfit, most = df * excess, max(df * excess, p * (p - 1) / 2 * base, 0.0)
     relative = rmsea_measures(test.statistic * t1 / t2, t1**2 / t2, n)
     return {

@@ -172,11 +172,17 @@ def effective_rows(
 
     ``scaling`` is c, how much more the correlations vary than those of normal rows.
     """
-    df, G = degrees_of_freedom(estimate), discrepancy(R, estimate) / scaling
+    df, G = degrees_of_freedom(estimate), discrepancy(R, estimate)
+    return rows_worth(G, df, len(R), n_obs, scaling)
+
+
+def rows_worth(G: float, df: int, p: int, n_obs: int, scaling: float = 1.0) -> float:
+    """Count what the rows are worth if p items have the discrepancy G on df degrees of freedom."""
+    G /= scaling
     by_chance = 1 + _SIGNIFICANT * math.sqrt(2 / max(df, 1))
     v = max(G / df - by_chance / n_obs, 0.0) if df > 0 else 0.0
     rows = 1 / (1 / n_obs + v)
-    spread = max(len(R) - 1, 1)  # most that the population can vary about the model: v < 1/(p − 1)
+    spread = max(p - 1, 1)  # most that the population can vary about the model: v < 1/(p − 1)
     return max(rows, n_obs * spread / (n_obs + spread)) / scaling
 
 

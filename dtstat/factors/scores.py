@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from dtstat.factors.copula import FactorEstimate
 
 _FAR = 1e3  # standard deviations within which standardizing is linear
 _LEAST_SD = 1e-6  # of the variable behind an answer; 0 would be a Heywood case
+_MANY_LOADINGS = 1_000_000
 _MOST_KNOTS = 257  # distinct answers kept of an item; more would store the data
 
 
@@ -110,13 +112,29 @@ def row_log_likelihoods(estimate: FactorEstimate, Z: FloatArray) -> FloatArray:
     return values
 
 
+def as_sparse(loadings: FloatArray) -> Any:
+    """Return loadings as a sparse matrix if there are so many that zeros take the time."""
+    if loadings.size < _MANY_LOADINGS:
+        return loadings
+    from scipy.sparse import csr_array
+
+    return csr_array(loadings)
+
+
+def explained_variances(loadings: FloatArray, Phi: FloatArray) -> FloatArray:
+    """(p,) variances of the items that the factors explain."""
+    L = as_sparse(loadings)
+    explained: FloatArray = ((L @ Phi) * loadings).sum(axis=1)
+    return explained
+
+
 @dataclass(frozen=True, eq=False)
 class _Pattern:
     """Rows that have the same items, and the model of those items."""
 
     rows: BoolArray
     items: BoolArray
-    W: FloatArray
+    W: Any  # (m, d), sparse if large
     V: FloatArray
     log_det: float
 
@@ -125,7 +143,7 @@ def _patterns(estimate: FactorEstimate, Z: FloatArray) -> Iterator[_Pattern]:
     marks, group = np.unique(~np.isnan(Z), axis=0, return_inverse=True)
     Phi, d = estimate.factor_correlations, estimate.loadings.shape[1]
     for k, items in enumerate(marks):
-        L, psi = estimate.loadings[items], estimate.uniquenesses[items]
+        L, psi = as_sparse(estimate.loadings[items]), estimate.uniquenesses[items]
         W = L / psi[:, None]
         K = np.eye(d) + Phi @ (L.T @ W)
         log_det = float(np.log(psi).sum() + np.linalg.slogdet(K)[1])

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 
 from dtstat.core import checks
 from dtstat.core.checkpoints import CheckpointFile, checkpoint_seed
@@ -14,13 +15,14 @@ from dtstat.core.errors import InputError, nearest
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
 from dtstat.data.items import ItemData, as_items
 from dtstat.data.readers import as_frame, has_names, take_columns
-from dtstat.data.texts import Labels, given_texts
+from dtstat.data.texts import Labels, given_texts, texts_of
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.moments import as_matrix, has_unit_diagonal
 from dtstat.dependence.sparse import SparseDependence
 from dtstat.fit.curve_pipeline import fit_curves
+from dtstat.fit.many import fit_many, goes_whole, open_many
 from dtstat.fit.pipeline import fit_items, fit_matrix
 from dtstat.fit.record import FitRecord
 from dtstat.fit.request import (
@@ -81,7 +83,9 @@ def fit(
     ----------
     data
         DataFrame, 2-d array, path of a file, ItemData, or a DependenceMatrix; or a covariance
-        matrix with ``n_obs``, of which the correlations are taken.
+        matrix with ``n_obs``, of which the correlations are taken. More than 1,000 items are read
+        some columns at a time, and need not fit into memory: a .parquet or .npy file, a
+        memory-mapped array, a dask array or dataframe.
     n_factors
         Number of factors, if it is known; None to let the data decide.
     measure
@@ -188,6 +192,11 @@ def fit(
     ("threshold": as many as the path has structures). Splines: about two seconds per structure with
     4000 rows of 20 items, in two runs; networks: 10 to 60.
 
+    Beyond 1,000 items no matrix of items by items is made (:mod:`dtstat.fit.many`): loadings are by
+    maximum likelihood of each factor's items alone, factor correlations from composites of these;
+    there is no test of fit, and there are no standard errors. What needs the whole matrix (gaps,
+    other searches and measures, ``refine``, held-out criteria, curves) is refused beyond 5,000.
+
     ``preset="paper"`` differs from the paper, or fills in what the paper leaves open, as follows.
     Factors start at draws from the Gaussian copula model of the structure, Φ at its factor
     correlations. Φ is held fixed for 100 iterations, then goes a tenth of the way to the
@@ -259,10 +268,27 @@ def fit(
                 "The rows are counted. For a matrix: DependenceMatrix.from_matrix(matrix, n_obs)."
             )
             raise checks.refusal("n_obs", "left out with data", n_obs, advice)
+        many = _fit_many(data, labels, request, run) if known is None else None
+        if many is not None:
+            return many
         items = as_items(data) if known is None else pick_items(data, known.item_names)
         texts = {**items.texts, **given_texts(labels, items.names)}
         found = (fit_curves if request.draws_curves else fit_items)(items, request, run)
         return _finish(found, known, texts)
+
+
+def _fit_many(
+    data: Data, labels: Mapping[str, str] | None, request: FitRequest, run: Run
+) -> DTFit | None:
+    """Fit very many items without their whole matrix; None if there are fewer, or it is needed."""
+    columns = open_many(data)
+    if columns is None or goes_whole(columns, request):
+        return None
+    found = fit_many(columns, request, run)
+    if found is None:
+        return None
+    carried = texts_of(data, columns.names) if isinstance(data, pd.DataFrame) else {}
+    return _finish(found, None, {**carried, **given_texts(labels, columns.names)})
 
 
 def _finish(found: FitRecord, known: Structure | None, texts: dict[str, str]) -> DTFit:

@@ -26,6 +26,7 @@ from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import InputError
 from dtstat.core.loading_tables import table_order
 from dtstat.fit import frames
+from dtstat.search.joins import JoinedLevels
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
@@ -132,6 +133,8 @@ class Dendrogram:
 
 def has_tree(fit: DTFit) -> bool:
     """Whether there are levels to draw a tree of; items left out may leave one of two groups."""
+    if isinstance(fit.tree, JoinedLevels):
+        return False  # of so many items none is drawn
     if not fit.n_factors or max(fit.n_factors, 2) > len(fit.tree):
         return False
     covered = fit.support.any(axis=1)

@@ -10,7 +10,10 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray
 from dtstat.core.errors import InputError
+from dtstat.dependence.on_demand import CorrelationsOnDemand
+from dtstat.fit.many import nearest_factors
 from dtstat.search.choose import GIVEN
+from dtstat.search.counting import log_structures
 from dtstat.search.evaluate import (
     HELD_OUT,
     INFORMATION,
@@ -18,12 +21,13 @@ from dtstat.search.evaluate import (
     Proposal,
     Rules,
     least_loading,
-    log_structures,
     searching,
 )
+from dtstat.search.joins import JoinedLevels
 from dtstat.search.proposals import complete, threshold_origin
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.cliques import implied_loadings
+from dtstat.structure.groups import overlaps
 from dtstat.structure.margin import margin_value
 from dtstat.structure.path import Candidate
 
@@ -113,13 +117,16 @@ def core_bars(
     """
     if not len(barcode):
         return [None] * support.shape[1]
-    common = barcode.members.astype(np.float32) @ support.astype(np.float32)
-    within = common == barcode.sizes[:, None]
+    bars, factors = barcode.sets.inside(support)
     if among is not None:
-        within &= among[:, None]
-    same = within & (barcode.sizes[:, None] == support.sum(axis=0))
-    first = np.where(same.any(axis=0), same.argmax(axis=0), within.argmax(axis=0))
-    return [int(b) if found else None for b, found in zip(first, within.any(axis=0), strict=True)]
+        bars, factors = bars[among[bars]], factors[among[bars]]
+    same = barcode.sizes[bars] == support.sum(axis=0)[factors]
+    order = np.lexsort((bars, ~same, factors))  # a factor itself before its parts
+    known, first = np.unique(factors[order], return_index=True)
+    cores: list[int | None] = [None] * support.shape[1]
+    for factor, core in zip(known.tolist(), bars[order][first].tolist(), strict=True):
+        cores[factor] = core
+    return cores
 
 
 def chosen_candidate(fit: DTFit) -> Candidate | None:
@@ -144,16 +151,14 @@ def uncovered_frame(fit: DTFit) -> pd.DataFrame:
     if not fit.n_factors:
         rows = [(fit.item_names[i], "", np.nan, "there are no factors") for i in out]
         return pd.DataFrame(rows, columns=columns)
-    loadings = implied_loadings(np.abs(fit.latent.R), fit.support)
-    nearest = loadings.argmax(axis=1)
+    if isinstance(fit.latent, CorrelationsOnDemand):
+        nearest, loadings = nearest_factors(fit, out)
+    else:
+        implied = implied_loadings(np.abs(fit.latent.R), fit.support)[out]
+        nearest, loadings = implied.argmax(axis=1), implied.max(axis=1)
     rows = [
-        (
-            fit.item_names[i],
-            fit.factor_names[nearest[i]],
-            float(loadings[i].max()),
-            _reason(fit, float(loadings[i].max())),
-        )
-        for i in out
+        (fit.item_names[i], fit.factor_names[k], float(loading), _reason(fit, float(loading)))
+        for i, k, loading in zip(out, nearest, loadings, strict=True)
     ]
     return pd.DataFrame(rows, columns=columns)
 
@@ -284,6 +289,8 @@ def marked_levels(fit: DTFit) -> dict[str, int]:
 
 def level_frame(fit: DTFit) -> pd.DataFrame:
     """One row per level; see ``DTFit.levels``."""
+    if isinstance(fit.tree, JoinedLevels):
+        return _joined_frame(fit, fit.tree)
     marks = {k: name for name, k in marked_levels(fit).items()}
     costs = {Proposal(one.support, "").key: one.ebic for one in fit.contenders if one.fitted}
     rows = []
@@ -304,8 +311,30 @@ def level_frame(fit: DTFit) -> pd.DataFrame:
                 "cost": costs.get(Proposal(level.support, "").key, np.nan),
             }
         )
-    columns = ["n_factors", "chosen", "level", "supported", "one_fewer_costs", "joins"]
-    return pd.DataFrame(rows, columns=[*columns, "correlation", "agreement", "step", "cost"])
+    return pd.DataFrame(rows, columns=_LEVEL_COLUMNS)
+
+
+_LEVEL_COLUMNS = [
+    *("n_factors", "chosen", "level", "supported", "one_fewer_costs", "joins"),
+    *("correlation", "agreement", "step", "cost"),
+]
+
+
+def _joined_frame(fit: DTFit, tree: JoinedLevels) -> pd.DataFrame:
+    """Do the same for very many items: two factors are named after those of an item of each."""
+    k = np.arange(1, len(tree) + 1)
+    names = np.array([*fit.factor_names, "an item of no factor"], dtype=object)
+    factor = np.where(fit.support.any(axis=1), fit.support.argmax(axis=1), fit.n_factors)
+    first, second = names[factor[tree.pairs]].T
+    joins = [
+        f"parts of {a}" if a == b else f"{a} and {b}" for a, b in zip(first, second, strict=True)
+    ]
+    marks = {number: name for name, number in marked_levels(fit).items()}
+    columns = (
+        *(k, k == fit.n_factors, [marks.get(int(one), "") for one in k], k <= fit.supported),
+        *(tree.prices, ["", *joins], tree.correlations, np.nan, tree.steps, np.nan),
+    )
+    return pd.DataFrame(dict(zip(_LEVEL_COLUMNS, columns, strict=True)))
 
 
 def find_level(fit: DTFit, which: object) -> int:
@@ -340,10 +369,10 @@ def level_names(fit: DTFit, k: int) -> tuple[str, ...]:
 
     They are in the order of the level, which that of the fit need not be: items are left out.
     """
-    level, own = fit.tree[k - 1].support, fit.support
+    own = fit.support
     if not fit.n_factors:
         return tuple(f"F{j + 1}" for j in range(k))
-    common = level.T.astype(np.int64) @ own
+    common = overlaps(fit.tree[k - 1].labels, own)
     parts: list[list[int]] = [[] for _ in range(k)]
     for j in range(own.shape[1]):
         parts[int(common[:, j].argmax())].append(j)
@@ -368,7 +397,7 @@ def level_signs(fit: DTFit, k: int) -> tuple[int, ...]:
     """
     if not fit.signs:
         return ()
-    common = fit.tree[k - 1].support.T.astype(np.int64) @ fit.support
+    common = overlaps(fit.tree[k - 1].labels, fit.support)
     return tuple(fit.signs[int(j)] for j in common.argmax(axis=1))
 
 

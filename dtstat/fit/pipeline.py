@@ -25,6 +25,7 @@ from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.maximal import hidden_pairs, responsible_items
 from dtstat.dependence.measures import BRIDGES, LATENT
+from dtstat.dependence.on_demand import whole_matrix
 from dtstat.factors.copula import (
     FactorEstimate,
     LatentCorrelations,
@@ -169,9 +170,11 @@ def at_level(
     """Fit another level of the tree of a fit; names and signs are of the level's factors."""
     level, request = found.tree[k - 1], replace(found.call, n_factors=k)
     # A fit from a file has no answers: the correlations that it reports are all there is.
-    source = found.source or Source(found.reported.latent, None)
+    # With very many items other levels are fitted in dtstat.fit.many.
+    dependence = whole_matrix(found.dependence)
+    source = found.source or Source(cast(LatentCorrelations, found.reported.latent), None)
     smallest = request.min_children
-    problem = Problem(found.dependence, source, found.latent.R, found.n_typical, smallest)
+    problem = Problem(dependence, source, found.latent.R, found.n_typical, smallest)
     evaluator = Evaluator(problem.screened, problem.n)
     best = fit_level(evaluator, problem.barcode, level, request.rules, found.n_effective)
     chosen = contenders([best], (), found.n_effective, None)

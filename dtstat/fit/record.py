@@ -15,12 +15,14 @@ from dtstat.core.errors import InputError
 from dtstat.core.saved import register
 from dtstat.curves.result import CURVE_COLUMNS, GRID, NonlinearFit
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.on_demand import CorrelationsOnDemand
 from dtstat.factors.copula import FactorEstimate, LatentCorrelations
 from dtstat.factors.expected import expected_factors
 from dtstat.factors.reported import ReportedModel, Source, scoring_model
 from dtstat.factors.scores import (
     Marginals,
     bartlett_scores,
+    explained_variances,
     factor_scores,
     learn_marginals,
     normal_posterior,
@@ -28,6 +30,7 @@ from dtstat.factors.scores import (
 from dtstat.fit.request import FitRequest
 from dtstat.search.choose import Contender
 from dtstat.search.evaluate import Level
+from dtstat.search.joins import JoinedLevels
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.naming import new_names, suggest_names, turned
 from dtstat.structure.structure import Structure
@@ -81,7 +84,7 @@ class Lines:
     def _variances(self) -> FloatArray:
         model = self.reported.estimate
         L = model.loadings
-        variances: FloatArray = ((L @ model.factor_correlations) * L).sum(axis=1)
+        variances = explained_variances(L, model.factor_correlations)
         return variances + model.uniquenesses
 
     @property
@@ -293,8 +296,8 @@ class FitRecord:
     """
 
     call: FitRequest
-    dependence: DependenceMatrix
-    latent: LatentCorrelations
+    dependence: DependenceMatrix | CorrelationsOnDemand
+    latent: LatentCorrelations | CorrelationsOnDemand
     support: BoolArray
     attached: BoolArray
     estimate: FactorEstimate
@@ -310,7 +313,7 @@ class FitRecord:
     notes: tuple[str, ...]
     nonlinear: NonlinearFit | None = None
     given_names: tuple[str, ...] = ()
-    tree: tuple[Level, ...] = ()
+    tree: tuple[Level, ...] | JoinedLevels = ()
     supported: int = 0
     second: int | None = None
     signs: tuple[int, ...] = ()

@@ -20,15 +20,18 @@ from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary
 from dtstat.curves.estimate import NONLINEAR
 from dtstat.curves.result import LOADING_COLUMNS
+from dtstat.dependence.on_demand import CorrelationsOnDemand
 from dtstat.factors.reported import factor_fit_measures
 from dtstat.factors.robust import implied_correlations
 from dtstat.fit import frames
+from dtstat.fit.many import MANY, many_at_level
 from dtstat.fit.pipeline import at_level
 from dtstat.fit.plots import FIT_KINDS
 from dtstat.fit.record import FitRecord, Lines
 from dtstat.fit.scoring import ScoredFit
 from dtstat.fit.summary import fit_summary
 from dtstat.path.solution_path import SolutionPath
+from dtstat.search.joins import JoinedLevels
 from dtstat.structure.barcode import barcode
 from dtstat.structure.path import candidates
 from dtstat.structure.structure import Structure
@@ -39,14 +42,15 @@ if TYPE_CHECKING:
     from dtstat.trust.stability_result import Stability
 
 
+_MOST_LINES = 100  # of factors that a fit is shown by
+
+
 @register(
     shapes={
-        "dependence.values": "pp",
-        "latent.R": "pp",
+        "dependence.names": "p",
         "support": "pd",
         "attached": "p",
         "estimate.loadings": "pd",
-        "reported.latent.R": "pp",
         "reported.estimate.loadings": "pd",
         "reported.errors.loadings": "pd",
         "contenders[].support": "p*",
@@ -55,6 +59,9 @@ if TYPE_CHECKING:
         "nonlinear.model.support": "pd",
     },
     rules={
+        "correlations are of the items": lambda fit: (
+            len(fit.support) == fit.dependence.n_items == fit.latent.n_items
+        ),
         "a structure was chosen": lambda fit: len(fit.contenders) > 0,
         "factors have names": lambda fit: (
             not fit.given_names or len(set(fit.given_names)) == fit.support.shape[1]
@@ -148,7 +155,8 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         """
         k = frames.find_level(self, which)
         names = frames.level_names(self, k)
-        return DTFit.of(at_level(self, k, names, frames.level_signs(self, k)))
+        again = many_at_level if isinstance(self.tree, JoinedLevels) else at_level
+        return DTFit.of(again(self, k, names, frames.level_signs(self, k)))
 
     @property
     def loadings(self) -> pd.DataFrame:
@@ -332,6 +340,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         -----
         Fits up to a hundred structures of 60 items in seconds.
         """
+        self._refuse_many("Structures of the path are fitted for")
         return frames.path_scores(self)
 
     def plot(self, kind: str = "diagram", ax: Any = None, **options: Any) -> Any:
@@ -378,6 +387,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         >>> ax = fit.plot("diagram")  # doctest: +SKIP
         >>> ax.figure.savefig("diagram.png")  # doctest: +SKIP
         """
+        self._refuse_many("Pictures show")
         return draw(FIT_KINDS, self, kind, ax, options)
 
     def report(
@@ -432,6 +442,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         With more than 400 items the page has tables in place of the graph. Cost: as
         :meth:`path_scores`, and one :meth:`level` per row of the table of levels.
         """
+        self._refuse_many("Reports show")
         from dtstat.page.content import check_parts, fit_page
         from dtstat.page.document import PAGE, is_page, write_page
         from dtstat.page.word import fit_document, word_target
@@ -446,6 +457,13 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         files.write(document, fit_document(self, diagnosis, stability, title))
         return document
 
+    def _refuse_many(self, what: str) -> None:
+        if isinstance(self.latent, CorrelationsOnDemand):
+            raise InputError(
+                f"{what} up to {MANY} items; got {len(self.item_names)}. Fit the items of some "
+                "factors: fit(data[items])."
+            )
+
     def _by_factor(self, values: FloatArray) -> pd.DataFrame:
         names = list(self.factor_names)
         return pd.DataFrame(values.copy(), index=names, columns=names)
@@ -457,4 +475,6 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         plural = "" if self.n_factors == 1 else "s"
         head = f"DTFit: {self.n_factors} factor{plural}, {len(self.item_names)} items"
         body = repr(self.structure).splitlines()[1:]
+        if len(body) > _MOST_LINES:
+            body = [*body[:_MOST_LINES], f"  and {len(body) - _MOST_LINES} more lines in structure"]
         return "\n".join([f"{head}, {self.n_obs} rows", *body, self.explanation])

@@ -14,6 +14,7 @@ from dtstat.core.loading_tables import factor_table
 from dtstat.core.tables import Summary, Table, with_texts
 from dtstat.curves.result import correlation_table, response_table
 from dtstat.dependence.measures import LATENT, RANKS
+from dtstat.dependence.on_demand import CorrelationsOnDemand
 from dtstat.search.choose import GIVEN
 from dtstat.search.evaluate import STEP, searching
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 ATTACHED = "+ attached: in no clique within the factor, but it loads on it most."
 _NEARLY_ALL = 0.95
 _MOST_LEVELS = 12
+_MOST_FACTORS = 40  # of very many items
 _SMALLEST = 2  # items of a factor
 _MANY_LEFT_OUT = 0.1  # share of the items
 _LEVEL = 0.05  # of the test that decides whether a model misfits
@@ -35,6 +37,8 @@ def fit_summary(fit: DTFit, cutoff: float, max_rows: int, intervals: bool = Fals
     """Put call, data, choice and tables in the order a reader asks for them."""
     if not fit.n_factors:
         return Summary((*_head(fit), *why_nothing(fit)), choice_tables(fit, max_rows))
+    if isinstance(fit.latent, CorrelationsOnDemand):
+        return Summary(_head(fit), (*level_tables(fit), first_factors(fit), *choice_tables(fit, 0)))
     errors = (intervals_table(fit.tidy()),) if intervals else ()
     parts = (
         *level_tables(fit),
@@ -102,6 +106,23 @@ def factor_thresholds(fit: DTFit) -> Table:
     if fit.call.search == "threshold":
         title = f"Factors ({fit.contenders[0].origin})"
     return factors_table(fit.factors, title)
+
+
+def first_factors(fit: DTFit) -> Table:
+    """One row per factor, of very many the first: its items, the largest loadings first."""
+    rows = []
+    loadings, support = fit.responses.loadings, fit.support
+    for k in range(min(fit.n_factors, _MOST_FACTORS)):
+        items = np.flatnonzero(support[:, k])
+        own = loadings[items, k]
+        order = np.argsort(-np.abs(own), kind="stable")
+        told = tuple(f"{fit.item_names[items[i]]} {own[i]:.2f}" for i in order)
+        rows.append((fit.factor_names[k], len(items), _listed(told)))
+    notes = ["All loadings are in loadings, all items of a factor in structure."]
+    if fit.n_factors > len(rows):
+        notes.append(f"{fit.n_factors - len(rows)} more factors in factors.")
+    frame = pd.DataFrame(rows, columns=["factor", "items", "loadings"])
+    return replace(Table.from_frame(frame, "Factors", notes), alignment="lrl")
 
 
 def loading_tables(fit: DTFit, cutoff: float) -> tuple[Table, ...]:
@@ -227,6 +248,8 @@ def why_nothing(fit: DTFit) -> tuple[str, ...]:
     """Why there is no factor, in numbers."""
     from scipy.special import ndtri
 
+    if isinstance(fit.dependence, CorrelationsOnDemand):
+        return ("No structure describes the items better than independence.",)
     strength, names = fit.dependence.strength, fit.item_names
     i, j = np.unravel_index(np.triu(strength, 1).argmax(), strength.shape)
     largest = f"{strength[i, j]:.3f} ({names[i]} with {names[j]})"
@@ -349,7 +372,7 @@ def _measure_rows(m: Mapping[str, float]) -> list[tuple[str, str]]:
         ("CFI", tested and f"{m['cfi']:.3f}"),
         ("TLI", tested and f"{m['tli']:.3f}"),
         ("RMSEA", tested and f"{m['rmsea']:.3f}{interval}"),
-        ("SRMR", f"{m['srmr']:.3f}"),
+        ("SRMR", "" if math.isnan(m["srmr"]) else f"{m['srmr']:.3f}"),
     ]
 
 

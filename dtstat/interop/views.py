@@ -11,6 +11,7 @@ import pandas as pd
 import dtstat as dt
 from dtstat.core.saved import to_bytes
 from dtstat.core.tables import Table
+from dtstat.dependence.on_demand import whole_matrix
 from dtstat.efa.adequacy import KMO, BartlettTest
 from dtstat.fit.dendrogram import dendrogram, has_tree
 from dtstat.fit.frames import model_likelihood
@@ -106,7 +107,7 @@ def _fit(fit: dt.DTFit) -> View:
         "uncovered": fit.uncovered,
         "residuals": matrix(residuals),
         "fitted": matrix(residuals.rsub(fit.reported.latent.R)),
-        "dependence": _dependence(fit.dependence),
+        "dependence": _dependence(whole_matrix(fit.dependence)),
         "arguments": {k: v for k, v in fit.provenance.items() if k != "version"},
         "keys": fit.to_keys(),
         "lavaan": fit.to_lavaan() if fit.n_factors else "",
@@ -322,7 +323,7 @@ def _efa(fit: dt.EFAFit) -> View:
         "weights": matrix(fit.weights),
         "residuals": matrix(fit.residuals()),
         "fitted": matrix(fit.implied_correlations),
-        "dependence": _dependence(fit.dependence),
+        "dependence": _dependence(whole_matrix(fit.dependence)),
         **attributes(fit, "n_factors", "n_obs", "method", "rotation", "item_texts"),
         "notes": texts(fit.notes),
         "diagram": diagram_view(fit.path_diagram()),

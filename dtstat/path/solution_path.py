@@ -17,6 +17,7 @@ from dtstat.core.tables import Printed, Summary, Table
 from dtstat.dependence.api import Data, dependence
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.on_demand import CorrelationsOnDemand
 from dtstat.dependence.sparse import MEMORY, Floor, SparseDependence
 from dtstat.path.plots import PATH_KINDS
 from dtstat.structure.barcode import Barcode, barcode, sparse_barcode
@@ -126,7 +127,7 @@ class SolutionPath(Printed):
         The thresholds that were asked for, or None for all there are.
     """
 
-    dependence: DependenceMatrix | SparseDependence
+    dependence: DependenceMatrix | SparseDependence | CorrelationsOnDemand
     candidates: tuple[Candidate, ...]
     min_children: int
     thresholds: FloatArray | None

@@ -282,7 +282,9 @@ def _explain_level(best: Contender, outcome: Outcome, asked: bool) -> str:
     if prices:
         said = " and ".join(prices)
         text += f" {said[0].upper()}{said[1:]} in log-likelihood per person."
-    if not asked and 1 < d <= most and levels[d - 1].step >= WELL_SUPPORTED:
+    # The share is of surveys small enough for ways to sort that could agree.
+    known = d > 0 and not math.isnan(levels[d - 1].agreement)
+    if not asked and known and 1 < d <= most and levels[d - 1].step >= WELL_SUPPORTED:
         text += (
             f" The number is well supported: its step is {levels[d - 1].step:.1f}, and from "
             f"{WELL_SUPPORTED:g} on it was right in 98 % of simulated surveys."

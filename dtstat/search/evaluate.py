@@ -10,23 +10,16 @@ per row, k parameters of which e are loadings, p items and n rows (see
 
 The last term of ebic pays for having searched. Chen & Chen give every *size* of model the same
 prior weight and share it out among the N models of that size, so that a structure costs 2 log N.
-With d factors, e loadings and u items left out, the structures of the same size are
-
-    N = S(p − u, d) · C((p − u)(d − 1), e − (p − u)) · C(p, u)
-
-many: partitions of the items into d factors of two or more (associated Stirling numbers S), second
-loadings of these items, choices of the items left out. One factor or two have as many loadings, but
-there are 2^(p−1) − 1 − p ways to split p items in two: without that count the best of them nearly
-always looks better than one factor. Criteria that hold out rows are in
+N is
+counted in :mod:`dtstat.search.counting`. Criteria that hold out rows are in
 :mod:`dtstat.search.held_out`.
 
 References
 ----------
 Akaike, H. (1974). A new look at the statistical model identification. IEEE Transactions on
 Automatic Control 19, 716–723. Chen, J. & Chen, Z. (2008). Extended Bayesian information criteria
-for model selection with large model spaces. Biometrika 95, 759–771. Comtet, L. (1974). Advanced
-combinatorics. Reidel. Schwarz, G. (1978). Estimating the dimension of a model. Annals of Statistics
-6, 461–464.
+for model selection with large model spaces. Biometrika 95, 759–771. Schwarz, G. (1978). Estimating
+the dimension of a model. Annals of Statistics 6, 461–464.
 """
 
 from __future__ import annotations
@@ -34,7 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,6 +38,10 @@ from dtstat.factors.copula import FactorEstimate, fit_factors
 from dtstat.factors.maximum_likelihood import EM_STEPS, MANY_ITEMS
 from dtstat.factors.robust import effective_rows
 from dtstat.factors.small_models import fit_small, small_log_likelihood
+from dtstat.search.counting import log_structures
+
+if TYPE_CHECKING:
+    from dtstat.search.joins import JoinedLevels
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ class Outcome:
     best: Fitted
     n_effective: float
     passed_over: tuple[Scored, ...] = ()
-    levels: tuple[Level, ...] = ()
+    levels: tuple[Level, ...] | JoinedLevels = ()
     supported: int = 0
     second: int | None = None
     in_turn: bool = False
@@ -360,12 +357,7 @@ class Evaluator:
         key = items.tobytes() + np.packbits(support).tobytes(), support.shape[1]
         if key not in self._blocks:
             block = self.R[np.ix_(items, items)]
-            n = self.n_obs
-            if len(items) <= _FEW_ITEMS:
-                value = small_log_likelihood(block, n, support, n * _PER_ROW, _MOST_STEPS)
-            else:
-                value = fit_factors(block, n, support, n * _ROUGHLY, _FEW_STEPS).log_likelihood
-            self._blocks[key] = value / n
+            self._blocks[key] = log_likelihood_per_row(block, self.n_obs, support)
         return self._blocks[key]
 
     def best(self, criterion: str, n: float) -> Fitted:
@@ -386,6 +378,13 @@ class Evaluator:
         typical = fitted if like is None else like
         c = 1.0 if self._scaling is None else self._scaling(typical.estimate)
         return effective_rows(self.R, fitted.estimate, self.n_obs, c)
+
+
+def log_likelihood_per_row(R: FloatArray, n: int, support: BoolArray) -> float:
+    """Log-likelihood per row of a model of a few items, as exactly as prices of joins need it."""
+    if len(R) <= _FEW_ITEMS:
+        return small_log_likelihood(R, n, support, n * _PER_ROW, _MOST_STEPS) / n
+    return fit_factors(R, n, support, n * _ROUGHLY, _FEW_STEPS).log_likelihood / n
 
 
 def _fit_model(p: int) -> Callable[..., FactorEstimate]:
@@ -421,52 +420,6 @@ def price_of_structure(criterion: str, support: BoolArray, k: float, n: float) -
     """Return what a structure with k parameters costs, whatever its fit."""
     searched = 2 * log_structures(support) if criterion == "ebic" else 0.0
     return price_of_parameter(criterion, n) * k + searched
-
-
-def log_structures(support: BoolArray) -> float:
-    """Log N, the number of structures with as many factors, loadings and items left out."""
-    p, d = support.shape
-    covered = int(support.any(axis=1).sum())
-    crossed = int(support.sum()) - covered
-    left_out = log_choose(p, covered)
-    if not d:
-        return left_out
-    return (
-        float(log_partitions(covered)[min(d, covered)])
-        + left_out
-        + log_choose(covered * (d - 1), crossed)
-    )
-
-
-@cache
-def log_partitions(p: int) -> FloatArray:
-    """(p + 1,) log of the number of partitions of p items into d = 0, 1, ... parts.
-
-    Parts have two items or more, by S(i, d) = d S(i − 1, d) + (i − 1) S(i − 2, d − 1). Where that
-    is impossible, because factors overlap and there are more than p / 2 of them, parts of one item
-    count too: S(i, d) = d S(i − 1, d) + S(i − 1, d − 1) (Comtet 1974, chapter 5).
-    """
-    log_d = np.log(np.maximum(np.arange(p + 1), 1))
-    nothing = np.full(p + 1, -np.inf)
-    nothing[0] = 0.0
-    pairs, singles = [nothing, np.full(p + 1, -np.inf)], nothing
-    for i in range(1, p + 1):
-        grown = singles + log_d
-        grown[0] = -np.inf
-        grown[1:] = np.logaddexp(grown[1:], singles[:-1])
-        singles = grown
-        if i > 1:
-            grown = pairs[1] + log_d
-            grown[0] = -np.inf
-            grown[1:] = np.logaddexp(grown[1:], pairs[0][:-1] + math.log(i - 1))
-            pairs = [pairs[1], grown]
-    many = pairs[1] if p else nothing
-    return np.where(np.isfinite(many), many, singles)
-
-
-def log_choose(n: int, k: int) -> float:
-    """Return the log of the number of ways to choose k of n."""
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(max(n - k, 0) + 1)
 
 
 def searching(criterion: str) -> str:

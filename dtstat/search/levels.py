@@ -9,7 +9,8 @@ so, the rows support the level of the least ebic, and finer ones that are within
 of it: where two models are close, the log-likelihood ratio of a row has twice its mean for variance
 (Vuong 1989), so that a gain of g = 2nℓ has the standard error 2√g, and if only n of n₀ rows count
 2√(g n / n₀). Within that error ebic cannot tell the levels apart, and the steps below can. No finer
-level is an answer. One factor has no step, hence ebic alone decides there.
+level is an answer. One factor has no step, hence ebic alone decides there. With more than 320 items
+each split is judged by itself (:func:`least_of_splits`).
 
 **Steps.** Going down the tree, each join has a price c_k: what one fewer factor than k costs per
 person. Joins within a scale are cheap and joins of scales are dear, so that a level of scales shows
@@ -49,8 +50,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from dtstat.core.arrays import BoolArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Progress
+from dtstat.search.counting import log_choose, log_partitions
 from dtstat.search.evaluate import (
     Evaluator,
     Fitted,
@@ -58,12 +60,11 @@ from dtstat.search.evaluate import (
     Outcome,
     Proposal,
     Rules,
-    log_choose,
-    log_partitions,
     no_factors,
     price_of_parameter,
+    price_of_structure,
 )
-from dtstat.search.tree import MANY_FOR_STARTS, Tree
+from dtstat.search.tree import MANY_FOR_STARTS, SPEAKERS, Tree
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.cliques import attached_items
 
@@ -72,7 +73,7 @@ _FEW_LEVELS = 12  # of which all are fitted; of more, those around the least cos
 _TYPICAL = 7  # position of a level that shows as well as finer ones how much correlations vary
 NEARLY_ONE = 0.9  # correlation from which two factors are parts of one
 _APART = 1.25  # ratio of the numbers of factors of two levels
-_TREE = "tree"
+TREE = "tree"  # origin of what the tree found
 
 
 def search_tree(
@@ -136,7 +137,7 @@ def count_rows(evaluator: Evaluator, levels: list[Level], rules: Rules) -> float
     if evaluator.n_items > MANY_FOR_STARTS:
         finest = near
     fitted, typical = (
-        evaluator.fit_roughly(Proposal(levels[k].support, _TREE))
+        evaluator.fit_roughly(Proposal(levels[k].support, TREE))
         for k in (finest, min(near, _TYPICAL))
     )
     return evaluator.worth(fitted, typical)
@@ -149,7 +150,7 @@ def _least_cost(evaluator: Evaluator, levels: list[Level], rules: Rules, n: floa
         return near
 
     def cost(k: int) -> float:
-        proposal = Proposal(levels[k].support, _TREE)
+        proposal = Proposal(levels[k].support, TREE)
         return evaluator.fit(proposal).cost(rules.criterion, n)
 
     last = len(levels) - 1
@@ -171,7 +172,7 @@ def _most_supported(
         return least
 
     def fitted(k: int) -> Fitted:
-        return evaluator.fit(Proposal(levels[k].support, _TREE))
+        return evaluator.fit(Proposal(levels[k].support, TREE))
 
     def is_near(k: int) -> bool:
         best, finer = fitted(least), fitted(k)
@@ -187,37 +188,86 @@ def _most_supported(
 
 def _least_by_prices(levels: list[Level], rules: Rules, n: float) -> int:
     """Position of the level of least cost, the likelihood being the sum of the prices of joins."""
-    p, gained, costs = len(levels[0].labels), 0.0, []
-    searched = 2 * log_partitions(p) if rules.criterion == "ebic" else np.zeros(p + 1)
-    for k, level in enumerate(levels, start=1):
-        gained += level.price if k > 1 else 0.0
-        correlations = k * (k - 1) / 2 * price_of_parameter(rules.criterion, n)
-        costs.append(-2 * n * gained + correlations + searched[k])
-    return int(np.argmin(costs))
+    p = len(levels[0].labels)
+    prices = np.array([level.price for level in levels])
+    if p > MANY_FOR_STARTS:
+        asked = [
+            sum(min(int((level.labels == k).sum()), SPEAKERS) for k in level.pair)
+            for level in levels
+        ]
+        return least_of_splits(prices, np.array(asked), rules, n)
+    k = np.arange(1, len(prices) + 1)
+    gained = np.cumsum(np.concatenate([[0.0], prices[1:]]))
+    correlations = k * (k - 1) / 2 * price_of_parameter(rules.criterion, n)
+    searched = 2 * log_partitions(p)[k] if rules.criterion == "ebic" else 0.0
+    return int(np.argmin(-2 * n * gained + correlations + searched))
+
+
+def least_of_splits(prices: FloatArray, asked: IntArray, rules: Rules, n: float) -> int:
+    """Position of the level of least cost with very many items, each split judged by itself.
+
+    Of k factors one was split in two, which gains 2 n c_k for the m items that the price was asked
+    of. That takes one parameter more, their correlation; and one of k − 1 factors was chosen for
+    it, and one of the 2^(m − 1) − 1 − m ways to split its items into two groups of two or more:
+
+        cost_k = cost_{k−1} − 2 n c_k + log n + 2 log[(k − 1) (2^(m − 1) − 1 − m)]      (ebic).
+
+    To charge all k(k − 1)/2 correlations, whose part in the fit no price has, would grow as the
+    square of k where gains grow as k, and leave two hundred clear factors of 100 rows unseen.
+
+    Parameters
+    ----------
+    prices, asked
+        Of the levels with 1, 2, ... factors: c_k and m.
+    """
+    k, m = np.arange(2, len(prices) + 1), np.maximum(asked[1:], 4).astype(np.float64)
+    splits = (m - 1) * math.log(2) + np.log1p(-(1 + m) * 2.0 ** (1 - m))
+    searched = 2 * (np.log(k - 1) + splits) if rules.criterion == "ebic" else 0.0
+    costs = -2 * n * prices[1:] + price_of_parameter(rules.criterion, n) + searched
+    return int(np.argmin(np.concatenate([[0.0], np.cumsum(costs)])))
 
 
 def _with_steps(levels: list[Level], n: float) -> list[Level]:
-    prices = np.log([1 / n, 1 / n, *(level.price + 1 / n for level in levels[1:]), 1 / n])
-    found, last = [levels[0]], len(levels)
-    for level in levels[1:]:
-        k = level.n_factors
+    steps = steps_of(np.array([level.price for level in levels]), n)
+    found = [levels[0]]
+    for level, step in zip(levels[1:], steps[1:].tolist(), strict=True):
         agreed = 1.0 if math.isnan(level.agreement) else max(level.agreement, 0.0)
-        below = prices[k // 2 + 1 : k + 1].mean()
-        above = prices[k + 1 : (min(2 * k, last) if k < last else k + 1) + 1].mean()
-        found.append(replace(level, step=float(agreed * (below - above))))
+        found.append(replace(level, step=agreed * step))
     return found
+
+
+def steps_of(prices: FloatArray, n: float) -> FloatArray:
+    """(K,) steps of the levels with 1, 2, ... factors by their prices, as if all ways agreed."""
+    log_c = np.log([1 / n, 1 / n, *(prices[1:] + 1 / n), 1 / n])
+    last = len(prices)
+    steps = np.full(last, np.nan)
+    for k in range(2, last + 1):
+        below = log_c[k // 2 + 1 : k + 1].mean()
+        above = log_c[k + 1 : (min(2 * k, last) if k < last else k + 1) + 1].mean()
+        steps[k - 1] = below - above
+    return steps
 
 
 def _by_steps(levels: list[Level], supported: int) -> list[int]:
     """Numbers of factors that may be the answer, the largest step first; then one factor."""
-    distinct = [k for k in range(2, supported + 1) if abs(levels[k - 1].correlation) <= NEARLY_ONE]
-    return [*sorted(distinct, key=lambda k: -levels[k - 1].step), 1]
+    correlations = np.array([level.correlation for level in levels])
+    return by_steps(np.array([level.step for level in levels]), correlations, supported)
+
+
+def by_steps(steps: FloatArray, correlations: FloatArray, supported: int) -> list[int]:
+    """Do the same for the steps and correlations of the levels with 1, 2, ... factors."""
+    distinct = [k for k in range(2, supported + 1) if abs(correlations[k - 1]) <= NEARLY_ONE]
+    return [*sorted(distinct, key=lambda k: -steps[k - 1]), 1]
 
 
 def _other_level(levels: list[Level], order: list[int], answer: int) -> int | None:
+    return other_level(np.array([level.step for level in levels]), order, answer)
+
+
+def other_level(of_levels: FloatArray, order: list[int], answer: int) -> int | None:
     """Find the level apart from the answer that stands out most, best a peak of the steps."""
     apart = [k for k in order if k >= _APART * answer or answer >= _APART * k]
-    steps = {level.n_factors: level.step for level in levels}
+    steps = dict(enumerate(of_levels.tolist(), start=1))
     lowest = -math.inf
 
     def is_peak(k: int) -> bool:
@@ -232,10 +282,10 @@ def fit_level(evaluator: Evaluator, bars: Barcode, level: Level, rules: Rules, n
     support = level.support
     if not rules.attach:
         support = _without(support, attached_items(bars, support), rules.min_children)
-    fitted = evaluator.fit(Proposal(support, _TREE))
+    fitted = evaluator.fit(Proposal(support, TREE))
     out = unrelated_items(fitted, rules, n)
     if out.any():
-        fitted = evaluator.fit(Proposal(_without(support, out, rules.min_children), _TREE))
+        fitted = evaluator.fit(Proposal(_without(support, out, rules.min_children), TREE))
     return fitted
 
 
@@ -279,5 +329,28 @@ def _is_chance(evaluator: Evaluator, best: Fitted, rules: Rules) -> bool:
     That no factor model fits exactly is no argument for independence, hence all rows.
     """
     n = float(evaluator.n_obs)
+    if evaluator.n_items > MANY_FOR_STARTS:
+        support = best.proposal.support
+        return not pays_for_itself(_gain_of_blocks(evaluator, support), support, rules, n)
     nothing = evaluator.fit(no_factors(evaluator.n_items))
     return nothing.cost(rules.criterion, n) <= best.cost(rules.criterion, n)
+
+
+def _gain_of_blocks(evaluator: Evaluator, support: BoolArray) -> float:
+    """Log-likelihood per row that uncorrelated factors gain on independent items."""
+    gain = 0.0
+    for factor in support.T:
+        items = np.flatnonzero(factor)
+        independent = -len(items) / 2 * (math.log(2 * math.pi) + 1)
+        one = np.ones((len(items), 1), dtype=bool)
+        gain += evaluator.block_log_likelihood(items, one) - independent
+    return gain
+
+
+def pays_for_itself(gain: float, support: BoolArray, rules: Rules, n: float) -> bool:
+    """Whether factors that are taken for uncorrelated describe very many items better than none.
+
+    With correlated factors the price of all k(k − 1)/2 correlations would outweigh everything.
+    ``gain`` is their log-likelihood per row, less that of independent items.
+    """
+    return 2 * n * gain > price_of_structure(rules.criterion, support, float(support.sum()), n)

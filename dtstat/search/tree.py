@@ -23,10 +23,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
 from dtstat.search.evaluate import Evaluator, Level, Rules
 from dtstat.search.starts import Starts
@@ -36,9 +37,9 @@ from dtstat.structure.groups import Groups, agreement, canonical_labels
 from dtstat.structure.path import covers
 
 MANY_FOR_STARTS = 320  # items beyond which levels are those of the tree alone
-_PARTNERS = 2  # factors looked at for each, the closest
-_SPEAKERS = 30  # items of a factor that prices are asked of if there are very many items
-_LEAF = 5  # items of a leaf, at most, or √p: larger cliques may hold several factors loosely
+PARTNERS = 2  # factors looked at for each, the closest
+SPEAKERS = 30  # items of a factor that prices are asked of if there are very many items
+LEAF = 5  # items of a leaf, at most, or √p: larger cliques may hold several factors loosely
 
 
 class Tree:
@@ -66,7 +67,7 @@ class Tree:
 
     def _leaves(self) -> IntArray:
         """Find the cover by small cliques with the most factors."""
-        most = max(_LEAF, math.isqrt(self._evaluator.n_items))
+        most = max(LEAF, math.isqrt(self._evaluator.n_items))
         tight = self._bars.take(np.flatnonzero(self._bars.sizes <= most))
         found = _cover_labels(self._evaluator.strength, tight, self._smallest)
         return max(found, key=lambda labels: int(labels.max()))
@@ -138,9 +139,9 @@ class Tree:
 
 def _strongest(items: IntArray, strength: FloatArray) -> IntArray:
     """Items that speak for a factor of very many: those that load on it most."""
-    if len(items) <= _SPEAKERS:
+    if len(items) <= SPEAKERS:
         return items
-    return np.sort(items[np.argsort(-strength, kind="stable")[:_SPEAKERS]])
+    return np.sort(items[np.argsort(-strength, kind="stable")[:SPEAKERS]])
 
 
 def _cut(labels: IntArray, k: int) -> IntArray:
@@ -151,7 +152,14 @@ def _cut(labels: IntArray, k: int) -> IntArray:
     return cut
 
 
-def price_of_join(evaluator: Evaluator, a: IntArray, b: IntArray) -> float:
+class Likelihood(Protocol):
+    """Where models of some items alone are fitted."""
+
+    def block_log_likelihood(self, items: IntArray, support: BoolArray) -> float:
+        """Log-likelihood per row of a model of some items."""
+
+
+def price_of_join(evaluator: Likelihood, a: IntArray, b: IntArray) -> float:
     """Log-likelihood per person that the items of two factors lose if one takes their place."""
     items = np.concatenate([a, b])
     order = np.argsort(items)
@@ -167,7 +175,7 @@ def _closest_pairs(Phi: FloatArray) -> list[tuple[int, int]]:
     """Each factor with the two it correlates with most."""
     size = np.abs(Phi) - 2 * np.eye(len(Phi))
     pairs: set[tuple[int, int]] = set()
-    for _ in range(min(_PARTNERS, len(Phi) - 1)):
+    for _ in range(min(PARTNERS, len(Phi) - 1)):
         closest = size.argmax(axis=1)
         size[np.arange(len(Phi)), closest] = -np.inf
         pairs |= {(min(a, b), max(a, b)) for a, b in enumerate(closest.tolist())}

@@ -306,6 +306,17 @@ class ItemSets:
         marks[np.repeat(np.arange(len(self)), self.sizes), self.items] = True
         return marks
 
+    def inside(self, support: BoolArray) -> tuple[IntArray, IntArray]:
+        """Pairs (set, factor) of the sets that are wholly inside a factor, a column of (p, d)."""
+        from scipy.sparse import csr_array
+
+        marks = np.ones(len(self.items), dtype=np.int64), self.items, self.starts
+        members = csr_array(marks, shape=(len(self), self.p))
+        common = (members @ csr_array(support.astype(np.int64))).tocoo()
+        which, factors = common.coords
+        within = common.data == self.sizes[which]
+        return which[within].astype(np.int64), factors[within].astype(np.int64)
+
     def ranks(self) -> IntArray:
         """(m,) ranks of distinct sets, those with the earliest items first."""
         written = self.items.astype(">u4")  # as bytes they sort like the numbers

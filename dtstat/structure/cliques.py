@@ -158,9 +158,8 @@ def attach(strength: FloatArray, cores: BoolArray, least: float, min_children: i
 def attached_items(barcode: Barcode, support: BoolArray) -> BoolArray:
     """(p,) marks of the items that are in a factor, but in no clique within a factor of theirs."""
     taken_in = np.zeros(len(support), dtype=bool)
-    for factor in support.T:
-        within = ~(barcode.members & ~factor).any(axis=1)
-        taken_in |= barcode.members[within].any(axis=0)
+    which, _ = barcode.sets.inside(support)
+    taken_in[barcode.sets.take(np.unique(which)).items] = True
     attached: BoolArray = support.any(axis=1) & ~taken_in
     return attached
 

@@ -47,7 +47,7 @@ class Groups:
     def __init__(self, R: FloatArray, labels: IntArray, floor: float) -> None:
         self.R, self.labels, self.floor = R, labels.copy(), floor
         self.size = np.bincount(labels)
-        self.signs = _align(R, labels, len(self.size))
+        self.signs = align(R, labels, len(self.size))
         self._sum()
 
     def _sum(self) -> None:
@@ -168,7 +168,7 @@ class Groups:
 
 
 @kernel
-def _align(  # noqa: C901 (loops, no cases)
+def align(  # noqa: C901 (loops, no cases)
     R: FloatArray, labels: IntArray, n_groups: int
 ) -> FloatArray:
     """(p,) directions in which the items of a group correlate positively, as far as they can.
@@ -279,3 +279,11 @@ def agreement(groupings: Sequence[IntArray]) -> FloatArray:
     index: FloatArray = np.ones_like(together)
     np.divide(together - by_chance, most - by_chance, out=index, where=most != by_chance)
     return index
+
+
+def overlaps(labels: IntArray, support: BoolArray) -> IntArray:
+    """(k, d) numbers of items that groups have in common with factors, (p, d)."""
+    items, factors = np.nonzero(support)
+    counts = np.zeros((int(labels.max()) + 1, support.shape[1]), dtype=np.int64)
+    np.add.at(counts, (labels[items], factors), 1)
+    return counts

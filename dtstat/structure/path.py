@@ -176,12 +176,18 @@ def covers(barcode: Barcode) -> Iterator[BoolArray]:
     everything = barcode.sizes == p
     if everything.any():
         yield np.ones((p, 1), dtype=bool)
-    for preference in (barcode.persistence, barcode.deaths):
-        order: IntArray = np.argsort(-preference, kind="stable")
-        order = order[~everything[order]]
+    for order in cover_orders(barcode):
         yield _take_greedily(barcode.members, order, 1.0, keep_overlap=True)
         yield _take_greedily(barcode.members, order, _MOSTLY_NEW, keep_overlap=True)
         yield _take_greedily(barcode.members, order, _MOSTLY_NEW, keep_overlap=False)
+
+
+def cover_orders(barcode: Barcode) -> Iterator[IntArray]:
+    """Yield the orders in which cliques are taken: longest-lived first, and tightest first."""
+    everything = barcode.sizes == len(barcode.item_names)
+    for preference in (barcode.persistence, barcode.deaths):
+        order: IntArray = np.argsort(-preference, kind="stable")
+        yield order[~everything[order]]
 
 
 def _take_greedily(

@@ -23,6 +23,7 @@ from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import INVERSE_BRIDGES, NULL_VARIANCES, REGISTRY
+from dtstat.dependence.on_demand import whole_matrix
 from dtstat.factors.robust import implied_correlations
 from dtstat.simulation.designs import draw_normal
 from dtstat.structure.margin import Margin, structure_margin
@@ -129,7 +130,9 @@ class Diagnosis(Saved, Printed):
         """
         if self.bound is None:
             return float("nan")
-        return tables.graph_error_bound(self.fit.dependence, self.margin.value, self.bound)
+        return tables.graph_error_bound(
+            whole_matrix(self.fit.dependence), self.margin.value, self.bound
+        )
 
     @cached_property
     def factors(self) -> pd.DataFrame:

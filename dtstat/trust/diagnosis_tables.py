@@ -11,6 +11,7 @@ import pandas as pd
 from dtstat.core.arrays import BoolArray, IntArray
 from dtstat.core.tables import Facts, Summary, Table, labeled_lines, with_texts
 from dtstat.dependence.matrix import DependenceMatrix
+from dtstat.dependence.on_demand import whole_matrix
 from dtstat.fit.frames import chosen_candidate
 from dtstat.structure.margin import LocalMargin, Pair, local_margin_of
 from dtstat.trust.bounds import Bound, bounds
@@ -97,7 +98,7 @@ def _core_error_bound(
         return np.nan
     if core.value <= 0:
         return 1.0
-    rows = _rows_of_pairs(fit.dependence)
+    rows = _rows_of_pairs(whole_matrix(fit.dependence))
     within = rows[np.ix_(members, members)]
     counts = within[np.triu_indices(len(within), 1)]
     if core.outside is not None:
@@ -168,7 +169,7 @@ def pair_frame(diagnosis: Diagnosis) -> pd.DataFrame:
             "second": names[j],
             "dependence": fit.dependence.strength[i, j],
             "implied": np.nan if diagnosis.implied is None else diagnosis.implied.strength[i, j],
-            "n": _rows_of_pairs(fit.dependence)[i, j],
+            "n": _rows_of_pairs(whole_matrix(fit.dependence))[i, j],
             "share_factor": fit.structure.parent_sharing_graph()[i, j],
         }
     )

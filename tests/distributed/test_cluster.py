@@ -110,3 +110,18 @@ def test_structures_with_curves(client, data, criterion):
     how = {"estimator": "spline", "criterion": criterion, "finalists": 2, "seed": 1}
     here = locally(dt.fit, data, **how)
     assert to_bytes(dt.fit(data, **how)) == to_bytes(here)
+
+
+@pytest.mark.filterwarnings("ignore:There are fewer rows")
+def test_a_whole_fit_of_many_items(client, tmp_path):
+    """Read from a file, with a worker killed while the pairs are looked for."""
+    rng = np.random.default_rng(3)
+    factors = rng.standard_normal((100, 110)) + 0.7 * rng.standard_normal((100, 1))
+    X = factors[:, np.arange(1100) // 10] + rng.standard_normal((100, 1100))
+    np.save(tmp_path / "answers.npy", X)
+    here = locally(dt.fit, X)
+    killer = KillsAWorker(client, 1)
+    there = dt.fit(tmp_path / "answers.npy", progress=killer)
+    assert killer.killed
+    assert here.n_factors > 100
+    assert to_bytes(there) == to_bytes(here)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import dtstat as dt
-from dtstat.search.evaluate import log_structures
+from dtstat.search.counting import log_structures
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 MANY = dt.load_dataset("holzinger_swineford_26")

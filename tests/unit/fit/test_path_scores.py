@@ -8,7 +8,7 @@ import pytest
 
 import dtstat as dt
 from dtstat.fit import frames as module
-from dtstat.search.evaluate import log_structures
+from dtstat.search.counting import log_structures
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 MANY = dt.load_dataset("holzinger_swineford_26")

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dtstat.search.counting import log_partitions, log_structures
 from dtstat.search.evaluate import (
     CRITERIA,
     HELD_OUT,
@@ -15,8 +16,6 @@ from dtstat.search.evaluate import (
     Proposal,
     Scored,
     least_loading,
-    log_partitions,
-    log_structures,
     price_of_cross_loading,
     price_of_parameter,
     price_of_structure,

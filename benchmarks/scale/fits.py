@@ -1,0 +1,153 @@
+"""Whole fits of very many items: time, memory and accuracy by the number of items; few rows.
+
+Each size runs in a process of its own, so that its peak memory is its own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+
+import dtstat as dt
+from benchmarks.harness import Report, fresh_python
+from dtstat.core.errors import EstimationWarning, silenced
+
+N, PER_FACTOR, LOADING, CORRELATION = 500, 10, 0.7, 0.3
+SIZES = (1_000, 2_000, 5_000, 10_000, 20_000)
+TARGET = 200_000
+FEW_ROWS = ((2_000, 50), (2_000, 70), (2_000, 100), (2_000, 150))  # items, rows
+FIT = """
+import json, resource, time
+import dtstat as dt
+from benchmarks.scale.fits import CORRELATION, LOADING, survey, truth
+from dtstat.core.errors import EstimationWarning, silenced
+from dtstat.core.parallel import one_thread
+X = survey({p}, {n}, {seed})
+with silenced(EstimationWarning):
+    dt.fit(survey(1020, 60, 1))  # compiled, and loaded
+    start, cpu = time.perf_counter(), time.process_time()
+    fit = dt.fit(X)
+    wall, cpu = time.perf_counter() - start, time.process_time() - cpu
+found = dt.compare(fit, truth({p}, fit.item_names))
+Phi, d = fit.responses.factor_correlations, fit.n_factors
+print(json.dumps({{"cpu s": cpu, "wall s": wall,
+    "peak GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+    "levels": len(fit.tree), "factors": d, "supported": fit.supported, "F1": found.f1,
+    "loading": float(fit.estimate.loadings.max(axis=1).mean()),
+    "correlation": float((Phi.sum() - d) / max(d * (d - 1), 1))}}))
+"""
+
+
+def survey(p: int, n: int, seed: int) -> np.ndarray[Any, Any]:
+    """(n, p) normal answers, ten items a factor, factors that correlate by .3."""
+    rng = np.random.default_rng(seed)
+    common = rng.standard_normal((n, 1))
+    own = rng.standard_normal((n, p // PER_FACTOR))
+    factors = math.sqrt(CORRELATION) * common + math.sqrt(1 - CORRELATION) * own
+    X = math.sqrt(1 - LOADING**2) * rng.standard_normal((n, p))
+    X += LOADING * factors[:, np.arange(p) // PER_FACTOR]
+    return X
+
+
+def truth(p: int, names: tuple[str, ...]) -> dt.Structure:
+    """Return the structure behind :func:`survey`."""
+    own = np.arange(p)[:, None] // PER_FACTOR
+    return dt.Structure(own == np.arange(p // PER_FACTOR), names)
+
+
+def _measure(p: int, n: int, seed: int = 1) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(fresh_python(FIT.format(p=p, n=n, seed=seed)))
+    return found
+
+
+def growth(report: Report, sizes: tuple[int, ...] = SIZES) -> None:
+    """Measure every size, and project to the target."""
+    frame = pd.DataFrame([{"items": p, **_measure(p, N)} for p in sizes])
+    report.heading("Whole fits")
+    counts = ["items", "levels", "factors", "supported"]
+    title = (
+        f"dt.fit, n = {N}, ten items a factor with loadings of {LOADING}, factors that correlate "
+        f"by {CORRELATION}; one process"
+    )
+    report.table(frame.astype({name: str for name in counts}), title)
+    report.line(_projection(frame))
+
+
+def _projection(frame: pd.DataFrame) -> str:
+    """Power of p from the two largest sizes, carried on to the target."""
+    last, before = frame.iloc[-1], frame.iloc[-2]
+    power = math.log(last["cpu s"] / before["cpu s"]) / math.log(last["items"] / before["items"])
+    ratio = TARGET / last["items"]
+    least, most = (last["cpu s"] * ratio**x / 3600 for x in (power, max(power, 2.0)))
+    k = TARGET // PER_FACTOR
+    # Twice the answers, sums of the leaves and of a stage, edges; factor correlations and their
+    # eigenvectors; the result's loadings and support, a whole table.
+    work = (2 * 8 * N * TARGET + 2 * 8 * N * 0.4 * TARGET + 64 * 40 * TARGET) / 1e9
+    inner, table = 3 * 8 * k**2 / 1e9, 9 * TARGET * k / 1e9
+    return (
+        f"CPU seconds grow as p^{power:.2f} between the two largest sizes. Carried on to p = "
+        f"{TARGET:,}, with that power or as p²: {least:.1f} to {most:.1f} hours of one core. "
+        f"Memory there, counted: {work:.1f} GB for answers, sums and pairs, {inner:.1f} GB for the "
+        f"correlations of {k:,} factors and their eigenvectors, and {table:.0f} GB for the table "
+        "of loadings, items by factors, that a result holds: that table, not the work, is what "
+        f"stands against {TARGET:,} items today."
+    )
+
+
+def few_rows(report: Report) -> None:
+    """Measure fewer rows than items: from how many rows the factors are found."""
+    rows = [{"items": p, "rows": n, **_measure(p, n, seed)} for p, n in FEW_ROWS for seed in (1, 2)]
+    frame = pd.DataFrame(rows)[["items", "rows", "factors", "supported", "F1", "cpu s"]]
+    counts = ["items", "rows", "factors", "supported"]
+    title = f"Fewer rows than items: {FEW_ROWS[0][0] // PER_FACTOR} factors, two samples each"
+    report.table(frame.astype({name: str for name in counts}), title)
+
+
+def on_a_cluster(report: Report, p: int) -> None:
+    """Fit on two workers of a cluster of which one is killed midway; compare with one process."""
+    from dask.distributed import Client, LocalCluster
+
+    with tempfile.TemporaryDirectory() as folder, silenced(EstimationWarning):
+        file = Path(folder) / "answers.npy"
+        np.save(file, survey(p, N, 1))
+        here = _digits(dt.fit(file))
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+            joblib.parallel_config("dask"),
+        ):
+            killer = Killer(client)
+            there = _digits(dt.fit(file, progress=killer))
+    same = "the same bytes" if here == there else "OTHER BYTES"
+    report.line(
+        f"p = {p}, read from a .npy file, on two workers of a dask cluster, {killer.killed} of "
+        f"them killed midway: {same} (labels, loadings, factor correlations, prices of all levels)."
+    )
+
+
+def _digits(fit: dt.DTFit) -> bytes:
+    estimate = fit.estimate
+    arrays = (fit.support, estimate.loadings, estimate.factor_correlations, fit.tree.prices)
+    return b"".join(np.ascontiguousarray(one).tobytes() for one in arrays)
+
+
+class Killer:
+    """Progress that kills a worker when half of the pairs are done."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self.killed = client, 0
+
+    def __call__(self, done: int, total: int) -> None:
+        """Kill once."""
+        if not self.killed and 2 * done >= total:
+            self.killed += 1
+            os.kill(next(iter(self._client.run(os.getpid).values())), signal.SIGKILL)

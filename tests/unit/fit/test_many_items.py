@@ -1,0 +1,186 @@
+"""Whole fits without a matrix of correlations: the same answer as with it, and what is refused."""
+
+import importlib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dtstat as dt
+from dtstat.core.saved import to_bytes
+from dtstat.dependence import on_demand
+from dtstat.factors.copula import LatentCorrelations
+
+many = importlib.import_module("dtstat.fit.many")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:There are fewer rows", "ignore:The latent correlations"
+)
+
+
+def survey(p, n, seed, size=10, loading=0.7, phi=0.3):
+    rng = np.random.default_rng(seed)
+    factors = np.sqrt(1 - phi) * rng.standard_normal((n, p // size))
+    factors += np.sqrt(phi) * rng.standard_normal((n, 1))
+    own = np.arange(p) // size
+    X = loading * factors[:, own] + np.sqrt(1 - loading**2) * rng.standard_normal((n, p))
+    return X, dt.Structure(own[:, None] == np.arange(p // size))
+
+
+@pytest.fixture
+def sparse_from_100(monkeypatch):
+    monkeypatch.setattr(many, "MANY", 100)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return survey(330, 400, 1)
+
+
+@pytest.fixture(scope="module")
+def fit(data):
+    before = many.MANY
+    many.MANY = 100
+    try:
+        return dt.fit(data[0])
+    finally:
+        many.MANY = before
+
+
+def test_the_structure_of_the_whole_matrix(data, fit):
+    X, truth = data
+    dense = dt.fit(X)
+    assert isinstance(fit.latent, on_demand.CorrelationsOnDemand)
+    assert not isinstance(dense.latent, on_demand.CorrelationsOnDemand)
+    assert dt.compare(fit, dense).f1 == 1
+    assert dt.compare(fit, truth).f1 == 1
+    assert fit.supported == dense.supported == fit.n_factors == 33
+    np.testing.assert_allclose(fit.loadings, dense.loadings, atol=0.05)
+    np.testing.assert_allclose(fit.factor_correlations, dense.factor_correlations, atol=0.05)
+    assert fit.levels["one_fewer_costs"][32] == pytest.approx(
+        dense.levels["one_fewer_costs"][32], rel=0.1
+    )
+    scores = [one.factor_scores(X).to_numpy().ravel() for one in (fit, dense)]
+    assert np.corrcoef(scores)[0, 1] > 0.999
+
+
+def test_what_it_answers(data, fit, tmp_path):
+    assert len(fit.levels) == len(fit.tree) > 33
+    broad = fit.level(10)
+    assert broad.n_factors == 10
+    assert all("+" in name or name.startswith("F") for name in broad.factor_names)
+    assert fit.factors["core"].map(len).min() >= 2
+    assert len(fit.uncovered) == 0
+    assert np.isnan(fit.fit_measures["pvalue"])
+    assert fit.fit_measures["srmr"] < 0.1
+    assert fit.residuals().shape == (330, 330)
+    assert fit.tidy()["std_error"].isna().all()
+    text = fit.summary().to_text()
+    assert "not by maximum likelihood of all items at once" in text
+    assert "Not tested. With so many items" in text
+    fit.save(tmp_path / "fit.dtstat")
+    loaded = dt.load(tmp_path / "fit.dtstat")
+    pd.testing.assert_frame_equal(loaded.levels, fit.levels)
+    np.testing.assert_array_equal(loaded.factor_scores(data[0]), fit.factor_scores(data[0]))
+    with pytest.raises(dt.InputError, match="answers are not there"):
+        loaded.residuals()
+    with pytest.raises(dt.InputError, match="Fit the data again with n_factors"):
+        loaded.level(10)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda fit, path: fit.plot("loadings"),
+        lambda fit, path: fit.report(path / "page.html"),
+        lambda fit, path: fit.path_scores(),
+    ],
+)
+def test_what_it_refuses_in_words(fit, tmp_path, call):
+    with pytest.raises(dt.InputError, match=r"up to .* items; got 330"):
+        call(fit, tmp_path)
+
+
+def test_a_matrix_too_large_is_refused(fit, monkeypatch):
+    fresh = on_demand.CorrelationsOnDemand(fit.item_names, "pearson", 400, fit.latent.rows)
+    monkeypatch.setattr(on_demand, "MOST_WHOLE", 300)
+    with pytest.raises(dt.InputError, match="all correlations of 330 items"):
+        fresh.strength.sum()
+
+
+def test_the_same_from_every_source_and_for_every_number_of_workers(
+    data, fit, tmp_path, sparse_from_100
+):
+    X = data[0]
+    np.save(tmp_path / "x.npy", X)
+    frame = pd.DataFrame(X, columns=list(fit.item_names))
+    frame.to_parquet(tmp_path / "x.parquet")
+    expected = to_bytes(fit)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for source in (tmp_path / "x.npy", str(tmp_path / "x.parquet"), mapped):
+        assert to_bytes(dt.fit(source)) == expected
+    assert to_bytes(dt.fit(X, n_jobs=2)) == expected
+
+
+def test_answers_that_lie_on_disk(data, fit, monkeypatch, sparse_from_100):
+    monkeypatch.setattr(many, "MEMORY", 1e-4)
+    assert to_bytes(dt.fit(data[0])) == to_bytes(fit)
+
+
+def test_asked_for_a_number(data, sparse_from_100):
+    X = data[0][:, :150]
+    fit = dt.fit(X, n_factors=11)
+    assert fit.n_factors == 11
+    assert "as asked" in fit.explanation
+    with pytest.raises(dt.InputError, match="must be at most"):
+        dt.fit(X, n_factors=75)
+
+
+def test_fewer_rows_than_items(sparse_from_100):
+    """Gains grow as the number of factors: a price of all their correlations hid them."""
+    X, truth = survey(500, 100, 3)
+    fit = dt.fit(X)
+    assert dt.compare(fit, truth).f1 > 0.95
+    assert np.linalg.eigvalsh(fit.factor_correlations)[0] > 0
+
+
+def test_independent_items_have_no_factor(sparse_from_100):
+    X = np.random.default_rng(5).standard_normal((200, 150))
+    fit = dt.fit(X)
+    assert fit.n_factors == 0
+    assert "No structure describes the items" in fit.summary().to_text()
+
+
+def test_items_that_belong_nowhere_are_left_out(sparse_from_100):
+    X, _ = survey(200, 300, 7)
+    noise = np.random.default_rng(7).standard_normal((300, 10))
+    fit = dt.fit(np.hstack([X, noise]))
+    left = set(fit.structure.uncovered)
+    assert {f"x{k}" for k in range(1, 201)} & left == set()
+    assert len(left) >= 8
+    assert (fit.uncovered["implied loading"] < 0.3).all()
+
+
+def test_negative_items_and_the_order_of_items(sparse_from_100):
+    X, _ = survey(150, 300, 9)
+    fit = dt.fit(X)
+    turned = X * np.where(np.arange(150) % 3, 1, -1)
+    again = dt.fit(turned)
+    assert dt.compare(fit, again).f1 == 1
+    np.testing.assert_allclose(np.abs(fit.loadings), np.abs(again.loadings), atol=1e-6)
+    order = np.random.default_rng(0).permutation(150)
+    names = [f"x{k + 1}" for k in order]
+    moved = dt.fit(pd.DataFrame(X[:, order], columns=names))
+    assert dt.compare(fit, moved).f1 == 1
+
+
+def test_what_goes_the_whole_way(data, monkeypatch):
+    X = data[0][:, :30].copy()
+    monkeypatch.setattr(many, "MANY", 20)
+    assert isinstance(dt.fit(X, measure="kendall").latent, LatentCorrelations)
+    X[0, 0] = np.nan
+    assert isinstance(dt.fit(X).latent, LatentCorrelations)
+    monkeypatch.setattr(many, "MOST_WHOLE", 25)
+    with pytest.raises(dt.InputError, match="With more than 25 items answers with gaps need"):
+        dt.fit(X)
+    with pytest.raises(dt.InputError, match="the search 'sequential' needs"):
+        dt.fit(data[0][:, :30], search="sequential")
