@@ -277,9 +277,7 @@ def fit(
         return _finish(found, known, texts)
 
 
-def _fit_many(
-    data: Data, labels: Mapping[str, str] | None, request: FitRequest, run: Run
-) -> DTFit | None:
+def _fit_many(data: Data, labels: Labels, request: FitRequest, run: Run) -> DTFit | None:
     """Fit very many items without their whole matrix; None if there are fewer, or it is needed."""
     columns = open_many(data)
     if columns is None or goes_whole(columns, request):
