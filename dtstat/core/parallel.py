@@ -20,6 +20,7 @@ from __future__ import annotations
 import concurrent.futures
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from functools import partial
@@ -42,8 +43,12 @@ Progress = bool | Callable[[int, int], Any] | None
 
 _MOST_FRUITLESS = 3  # passes in a row of which workers finished nothing before one died
 _CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
-# Of joblib's processes and of dask's workers; the latter need not be installed.
-_LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
+# Of joblib's processes and of dask's workers; the latter need not be installed. A worker that has
+# died but is not missed yet by the cluster closes the connection when it is sent work.
+_LOST = {
+    *("TerminatedWorkerError", "BrokenProcessPool"),
+    *("KilledWorker", "FutureCancelledError", "CommClosedError"),
+}
 
 
 def check_jobs(n_jobs: object) -> Jobs:
@@ -116,6 +121,7 @@ def run(
                     f"{before} pieces of the work could not be finished. Use fewer workers "
                     "(`n_jobs`), or workers with more memory."
                 ) from error
+            time.sleep(fruitless)  # until workers are there again
 
 
 def track(

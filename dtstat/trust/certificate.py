@@ -1,4 +1,4 @@
-"""The result of ``dtstat.certify``, and what is printed and drawn of it."""
+"""The result of ``dtstat.certify``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pandas as pd
 
 from dtstat.core import canvas, checks
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
-from dtstat.core.errors import InputError
 from dtstat.core.saved import Saved, register
-from dtstat.core.tables import Facts, Printed, Summary, Table, labeled_lines
-from dtstat.dependence.measures import LATENT, strength_label
+from dtstat.core.tables import Printed, Summary
+from dtstat.dependence.measures import LATENT
+from dtstat.trust.certificate_tables import VERDICTS, certificate_summary
 from dtstat.trust.certificates import Claim, separated_claims
+from dtstat.trust.plots import CERTIFICATE_KINDS
 
-VERDICTS = "certified", "open", "refuted"  # on a factor
 _MOST_NAMED = 8  # items in a cell
 
 
@@ -305,7 +305,7 @@ class Certificate(Saved, Printed):
         MissingExtraError
             If matplotlib is not installed.
         """
-        return canvas.draw(_KINDS, self, kind, ax, options)
+        return canvas.draw(CERTIFICATE_KINDS, self, kind, ax, options)
 
     def __repr__(self) -> str:
         return self.summary().to_text().lstrip("\n")
@@ -317,223 +317,3 @@ def _interval(strength: FloatArray, members: BoolArray) -> tuple[float, float]:
     w = inside[~np.eye(len(inside), dtype=bool)].min(initial=1.0)
     o = strength[np.ix_(members, ~members)].max(axis=1, initial=0.0).min(initial=1.0)
     return float(o), float(w)
-
-
-def certificate_facts(result: Certificate) -> Facts:
-    """Return what is certified, each with its label."""
-    percent = f"{100 * result.error:g} %"
-    facts = [
-        (
-            "Certified",
-            f"{result.certified.sum()} of {len(result.members)} cliques of the sample, as cliques "
-            f"of the population; the probability that any of them is not one is at most {percent}",
-        )
-    ]
-    if result.n_separated > 1:
-        names = ", ".join(result.item_names[one.item] for one in result.separated)
-        facts.append(
-            (
-                "Separated",
-                f"no two of {names} measure the same single factor: if each of them measures "
-                f"one factor only, there are at least {result.n_separated}",
-            )
-        )
-    if result.at_least is not None:
-        found = f"at least {result.at_least}" if result.at_least else "no lower bound above 0"
-        facts.append(
-            (
-                "Number of factors",
-                f"{found} (error at most {percent}), however small, if {_factor_model(result)}",
-            )
-        )
-    asked = result.factors
-    if len(asked):
-        counts = asked["verdict"].value_counts()
-        parts = [f"{counts.get(v, 0)} {v}" for v in VERDICTS]
-        facts.append(("Factors asked about", ", ".join(parts)))
-    if len(result.tree):
-        facts.append(("Levels", _possible_levels(result)))
-    if result.guaranteed:
-        facts.append(
-            ("", "Cliques and band rest on an inequality that holds for any number of rows.")
-        )
-    elif not result.from_rows:
-        facts.append(("", "Computed from a matrix, as if the rows were normal."))
-    return tuple(facts)
-
-
-def _factor_model(result: Certificate) -> str:
-    """Say what has to be true for the bound on the number of factors."""
-    if result.measure == "pearson" and not result.ratings:
-        return "the items follow a linear factor model"
-    behind = "cuts of" if result.ratings else "increasing functions of"
-    return f"the items are {behind} normal variables that follow a linear factor model"
-
-
-def _possible_levels(result: Certificate) -> str:
-    """Say which levels of the tree nothing excludes."""
-    levels = result.levels
-    possible = levels.loc[levels["possible"], "n_factors"].tolist()
-    if not possible:
-        return f"all {len(levels)} are excluded: more factors are needed, or one is refuted"
-    return f"nothing excludes {_say_numbers(possible)} of {len(levels)}"
-
-
-def _say_numbers(numbers: list[int]) -> str:
-    """Write whole numbers with runs as "4 to 11"."""
-    ends = [k for k in numbers if k + 1 not in numbers]
-    starts = [k for k in numbers if k - 1 not in numbers]
-    runs = zip(starts, ends, strict=True)
-    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs)
-
-
-def certificate_summary(result: Certificate, max_rows: int) -> Summary:
-    """Head, the separated cliques, the factors asked about, other certified cliques."""
-    head = (
-        f"Certificate of {len(result.item_names)} items by {result.measure}, {result.n_obs} rows",
-        *labeled_lines(certificate_facts(result)),
-    )
-    tables = []
-    if result.certified.any():
-        tables.append(_clique_table(result, max_rows))
-    if result.factor_names:
-        tables.append(_factor_table(result))
-    if len(result.tree):
-        tables.append(_level_table(result, max_rows))
-    return Summary(head, tuple(tables))
-
-
-def _clique_table(result: Certificate, max_rows: int) -> Table:
-    frame = result.to_frame()
-    first = [one.bar for one in result.separated]
-    rest = [k for k in np.flatnonzero(result.certified).tolist() if k not in first]
-    order = [*first, *rest]
-    shown = frame.iloc[order[:max_rows]]
-    table = pd.DataFrame(
-        {
-            "items": shown["items"].map(result.list_items),
-            "unique members": shown["unique_members"].map(result.list_items),
-            "error": shown["error"].map(_small),
-            "seen from": shown["birth"],
-            "to": shown["death"],
-        }
-    )
-    notes = [
-        "Any two items of a clique depend on each other more than a unique member depends on any",
-        "item outside it. unique members: those certified to be. error: the smallest error rate",
-        "at which it would be certified. seen from, to: thresholds at which the sample has it.",
-    ]
-    if len(order) > max_rows:
-        notes.append(f"{len(order) - max_rows} more certified cliques not shown.")
-    return Table.from_frame(table, "Certified cliques", notes)
-
-
-def _factor_table(result: Certificate) -> Table:
-    frame = result.factors
-    table = pd.DataFrame(
-        {
-            "factor": frame["factor"],
-            "verdict": frame["verdict"],
-            "unique children": frame["unique_children"].map(result.list_items),
-            "items": frame["items"].map(result.list_items),
-        }
-    )
-    notes = [
-        "open: neither certified nor refuted. refuted: by the band, the items are a clique with a",
-        "unique member at no threshold; such a factor may exist, but no threshold shows it.",
-    ]
-    return Table.from_frame(table, "Factors asked about", notes)
-
-
-def _level_table(result: Certificate, max_rows: int) -> Table:
-    frame = result.levels.iloc[:max_rows]
-    table = pd.DataFrame(
-        {
-            "factors": frame["n_factors"],
-            "more needed": np.where(frame["rejected"], "yes", ""),
-            "error": [_small(x) if np.isfinite(x) else "" for x in frame["error"]],
-            **{name: frame[name] for name in VERDICTS},
-            "possible": np.where(frame["possible"], "yes", ""),
-        }
-    )
-    notes = [
-        "more needed: so few factors are rejected; error: the smallest error rate at which they",
-        "would be. certified, open, refuted: factors of the level. possible: nothing excludes it.",
-    ]
-    if len(result.levels) > max_rows:
-        notes.append(f"{len(result.levels) - max_rows} finer levels not shown.")
-    return Table.from_frame(table, "Levels of the tree", notes)
-
-
-def _small(error: float) -> str:
-    return "< .0001" if error < 1e-4 else f"{error:.4f}"
-
-
-def _draw_bars(result: Certificate, ax: Any, max_bars: int = 20) -> Any:
-    """Draw bars with their bands, the certified ones in color."""
-    most = checks.integer("max_bars", max_bars, 1, "It is the number of bars.")
-    frame = result.to_frame()
-    order = [*np.flatnonzero(result.certified), *np.flatnonzero(~result.certified)][:most]
-    frame = frame.iloc[order]
-    ax = canvas.axes(ax, 1.6 + canvas.LINE * max(len(frame), 1))
-    place = np.arange(len(frame))
-    sure = frame["certified"].to_numpy(dtype=bool)
-    for marks, color, label in (
-        (sure, canvas.BLUE, "certified"),
-        (~sure, canvas.PALE, "seen in the sample, not certified"),
-    ):
-        own = frame[marks]
-        if len(own):
-            ax.barh(place[marks], own["death"] - own["birth"], left=own["birth"], height=0.6,
-                    color=color, edgecolor=canvas.INK, linewidth=0.6, label=label)  # fmt: skip
-    for k, end in enumerate(("birth", "death")):
-        ax.hlines(
-            place + 0.3 * (2 * k - 1), frame[f"{end}_low"], frame[f"{end}_high"],
-            color=canvas.VERMILION, linewidth=1.2,
-            label="" if k else "band: left end above, right end below",
-        )  # fmt: skip
-    ax.set_yticks(place, [canvas.list_names(items, 34) for items in frame["items"]])
-    ax.set_ylim(len(frame) - 0.4, -0.6)
-    canvas.strip_frame(ax)
-    title = f"Cliques certified with error at most {100 * result.error:g} %"
-    canvas.set_titles(ax, title, f"threshold on {strength_label(result.measure)}")
-    canvas.legend_below(ax, 3)
-    return ax
-
-
-def _draw_levels(result: Certificate, ax: Any) -> Any:
-    """Stack the factors of each level by what is certain about them."""
-    levels = result.levels
-    if not len(result.tree):
-        raise InputError(
-            "There are no levels to draw. Call certify(data, structure=fit) with a fit that has a "
-            "tree (search='tree').",
-            "kind",
-        )
-    ax = canvas.axes(ax, 3.2)
-    place, below = levels["n_factors"].to_numpy(), np.zeros(len(levels))
-    colors = dict(zip(VERDICTS, (canvas.BLUE, canvas.PALE, canvas.VERMILION), strict=True))
-    for verdict in (one for one in VERDICTS if levels[one].any()):
-        height = levels[verdict].to_numpy(dtype=float)
-        ax.bar(place, height, bottom=below, width=0.7, color=colors[verdict],
-               edgecolor=canvas.INK, linewidth=0.6, label=verdict)  # fmt: skip
-        below += height
-    too_few = int(levels["rejected"].sum())
-    if too_few:
-        ax.axvspan(0.5, too_few + 0.5, color=canvas.GREY, alpha=0.18, linewidth=0,
-                   label="more factors are needed")  # fmt: skip
-    for k in levels.loc[levels["possible"], "n_factors"]:
-        ax.annotate("possible", (k, below[k - 1]), (0, 3), textcoords="offset points",
-                    ha="center", fontsize=canvas.SMALL)  # fmt: skip
-    ax.set_xlim(0.5, len(levels) + 0.5)
-    ax.set_ylim(0, len(levels) * 1.08 + 0.5)
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.yaxis.get_major_locator().set_params(integer=True)
-    ax.set_ylabel("factors of the level")
-    title = f"Levels of the tree, error at most {100 * result.error:g} % per reason"
-    canvas.set_titles(ax, title, "number of factors")
-    canvas.legend_below(ax, 4)
-    return ax
-
-
-_KINDS = {"bars": _draw_bars, "levels": _draw_levels}

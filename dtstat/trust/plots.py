@@ -1,4 +1,4 @@
-"""The pictures of a diagnosis, of stability, and of a plan."""
+"""The pictures of a diagnosis, of stability, of a certificate, and of a plan."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from dtstat.core.canvas import DrawFunction
 from dtstat.core.errors import InputError
 from dtstat.core.loading_tables import table_order
 from dtstat.core.plots import share_map
+from dtstat.dependence.measures import strength_label
 from dtstat.fit.plots import draw_margin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from dtstat.trust.certificate import Certificate
     from dtstat.trust.plan import SurveyPlan
     from dtstat.trust.stability_result import Stability
 
@@ -33,6 +35,8 @@ _VERDICTS: dict[str, tuple[str, str, str]] = {
     "unsure": (canvas.VERMILION, "white", "unsure: the interval reaches 0"),
     "seen": (canvas.GREY, canvas.GREY, "seen; no interval without data"),
 }
+# Color of what is certain about a factor.
+_CERTAINTY = {"certified": canvas.BLUE, "open": canvas.PALE, "refuted": canvas.VERMILION}
 _FEW_SIZES = 6
 _AGREEMENTS = {
     "f1": ("o", "-", canvas.BLUE, "agreement of loadings (F1)"),
@@ -198,6 +202,72 @@ def planning_plot(
     return ax
 
 
+def draw_certified_bars(result: Certificate, ax: Any, max_bars: int = 20) -> Any:
+    """Draw bars with their bands, the certified ones in color."""
+    most = checks.integer("max_bars", max_bars, 1, "It is the number of bars.")
+    frame = result.to_frame()
+    order = [*np.flatnonzero(result.certified), *np.flatnonzero(~result.certified)][:most]
+    frame = frame.iloc[order]
+    ax = canvas.axes(ax, 1.6 + canvas.LINE * max(len(frame), 1))
+    place = np.arange(len(frame))
+    sure = frame["certified"].to_numpy(dtype=bool)
+    for marks, color, label in (
+        (sure, canvas.BLUE, "certified"),
+        (~sure, canvas.PALE, "seen in the sample, not certified"),
+    ):
+        own = frame[marks]
+        if len(own):
+            ax.barh(place[marks], own["death"] - own["birth"], left=own["birth"], height=0.6,
+                    color=color, edgecolor=canvas.INK, linewidth=0.6, label=label)  # fmt: skip
+    for k, end in enumerate(("birth", "death")):
+        ax.hlines(
+            place + 0.3 * (2 * k - 1), frame[f"{end}_low"], frame[f"{end}_high"],
+            color=canvas.VERMILION, linewidth=1.2,
+            label="" if k else "band: left end above, right end below",
+        )  # fmt: skip
+    ax.set_yticks(place, [canvas.list_names(items, 34) for items in frame["items"]])
+    ax.set_ylim(len(frame) - 0.4, -0.6)
+    canvas.strip_frame(ax)
+    title = f"Cliques certified with error at most {100 * result.error:g} %"
+    canvas.set_titles(ax, title, f"threshold on {strength_label(result.measure)}")
+    canvas.legend_below(ax, 3)
+    return ax
+
+
+def draw_certified_levels(result: Certificate, ax: Any) -> Any:
+    """Stack the factors of each level by what is certain about them."""
+    levels = result.levels
+    if not len(result.tree):
+        raise InputError(
+            "There are no levels to draw. Call certify(data, structure=fit) with a fit that has a "
+            "tree (search='tree').",
+            "kind",
+        )
+    ax = canvas.axes(ax, 3.2)
+    place, below = levels["n_factors"].to_numpy(), np.zeros(len(levels))
+    for verdict in (one for one in _CERTAINTY if levels[one].any()):
+        height = levels[verdict].to_numpy(dtype=float)
+        ax.bar(place, height, bottom=below, width=0.7, color=_CERTAINTY[verdict],
+               edgecolor=canvas.INK, linewidth=0.6, label=verdict)  # fmt: skip
+        below += height
+    too_few = int(levels["rejected"].sum())
+    if too_few:
+        ax.axvspan(0.5, too_few + 0.5, color=canvas.GREY, alpha=0.18, linewidth=0,
+                   label="more factors are needed")  # fmt: skip
+    for k in levels.loc[levels["possible"], "n_factors"]:
+        ax.annotate("possible", (k, below[k - 1]), (0, 3), textcoords="offset points",
+                    ha="center", fontsize=canvas.SMALL)  # fmt: skip
+    ax.set_xlim(0.5, len(levels) + 0.5)
+    ax.set_ylim(0, len(levels) * 1.08 + 0.5)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.set_ylabel("factors of the level")
+    title = f"Levels of the tree, error at most {100 * result.error:g} % per reason"
+    canvas.set_titles(ax, title, "number of factors")
+    canvas.legend_below(ax, 4)
+    return ax
+
+
 DIAGNOSIS_KINDS: dict[str, DrawFunction] = {
     "margin": lambda diagnosis, ax: draw_margin(diagnosis.fit, ax),
     "factors": lambda diagnosis, ax: factor_margins(diagnosis.factors, ax),
@@ -208,4 +278,8 @@ STABILITY_KINDS: dict[str, DrawFunction] = {
         stability.n_factors, stability.fit.n_factors, ax
     ),
     "sizes": lambda stability, ax: agreement_by_size(stability.sizes.sort_values("n"), ax),
+}
+CERTIFICATE_KINDS: dict[str, DrawFunction] = {
+    "bars": draw_certified_bars,
+    "levels": draw_certified_levels,
 }
