@@ -43,12 +43,8 @@ Progress = bool | Callable[[int, int], Any] | None
 
 _MOST_FRUITLESS = 3  # passes in a row of which workers finished nothing before one died
 _CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
-# Of joblib's processes and of dask's workers; the latter need not be installed. A worker that has
-# died but is not missed yet by the cluster closes the connection when it is sent work.
-_LOST = {
-    *("TerminatedWorkerError", "BrokenProcessPool"),
-    *("KilledWorker", "FutureCancelledError", "CommClosedError"),
-}
+# Of joblib's processes and of dask's workers; the latter need not be installed.
+_LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
 
 
 def check_jobs(n_jobs: object) -> Jobs:
@@ -197,7 +193,12 @@ def do(work: Callable[[T], U], chunk: Chunk[T]) -> list[tuple[int, U]]:
 
 def _lost_worker(error: BaseException) -> bool:
     kinds = {kind.__name__ for kind in type(error).__mro__}
-    return bool(_LOST & kinds) or isinstance(error, concurrent.futures.CancelledError)
+    lost = concurrent.futures.CancelledError, _LostInBetweenError
+    return bool(_LOST & kinds) or isinstance(error, lost)
+
+
+class _LostInBetweenError(Exception):
+    """A worker died that the cluster does not miss yet, and was sent work."""
 
 
 def _cluster_tasks(
@@ -209,7 +210,10 @@ def _cluster_tasks(
     outcomes travel packed: a cluster would lay arrays down at any address, and sums over an array
     that begins at an odd one are made in another order, so that last digits would differ.
     """
-    everywhere = client.scatter(_Packed(work), broadcast=True, hash=False)
+    try:
+        everywhere = client.scatter(_Packed(work), broadcast=True, hash=False)
+    except (OSError, KeyError) as error:  # the connection closed, or the worker is gone
+        raise _LostInBetweenError from error
     return (delayed(_do)(everywhere, _pack(chunk)) for chunk in chunks)
 
 
