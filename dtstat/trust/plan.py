@@ -115,7 +115,7 @@ def plan(
 
     Notes
     -----
-    Cost with 25 items: about three seconds. A survey that is fitted takes thirty times as long as
+    Cost with 25 items: five to ten seconds. A survey that is fitted takes thirty times as long as
     one whose pairs are looked at, one that is certified fifteen times, hence fewer of them.
 
     Examples
