@@ -117,7 +117,8 @@ def run_python(above: str) -> str:
 
 def run_r(above: str) -> str:
     """Run the last R block of the text above with the R package as it is; return what it prints."""
-    library = ROOT / ".build" / "rlib"
+    # A library for each process: R locks one while it installs.
+    library = ROOT / ".build" / f"rlib-{os.getpid()}"
     library.mkdir(parents=True, exist_ok=True)
     install = ["R", "CMD", "INSTALL", "--no-docs", "-l", str(library), str(ROOT / "r-wrapper")]
     subprocess.run(install, capture_output=True, check=True)
