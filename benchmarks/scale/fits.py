@@ -48,7 +48,7 @@ print(json.dumps({{"cpu s": cpu, "wall s": wall,
 
 
 def survey(p: int, n: int, seed: int) -> np.ndarray[Any, Any]:
-    """(n, p) normal answers, ten items a factor, factors that correlate by .3."""
+    """(n, p) normal answers, ten items per factor, factors that correlate by .3."""
     rng = np.random.default_rng(seed)
     common = rng.standard_normal((n, 1))
     own = rng.standard_normal((n, p // PER_FACTOR))
@@ -75,7 +75,7 @@ def growth(report: Report, sizes: tuple[int, ...] = SIZES) -> None:
     report.heading("Whole fits")
     counts = ["items", "levels", "factors", "supported"]
     title = (
-        f"dt.fit, n = {N}, ten items a factor with loadings of {LOADING}, factors that correlate "
+        f"dt.fit, n = {N}, ten items per factor with loadings of {LOADING}, factors that correlate "
         f"by {CORRELATION}; one process"
     )
     report.table(frame.astype({name: str for name in counts}), title)

@@ -19,7 +19,7 @@ DATA = """
 import json, resource, time
 import numpy as np
 
-def items(n, p):  # ten items a factor, loadings from .5 to .9
+def items(n, p):  # ten items per factor, loadings from .5 to .9
     rng = np.random.default_rng(1)
     factors = rng.normal(size=(n, p // 10))
     loadings = rng.uniform(0.5, 0.9, size=p)

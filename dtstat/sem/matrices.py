@@ -67,7 +67,7 @@ class Implied:
 class NotPositiveDefiniteError(EstimationError, ArithmeticError):
     """A covariance matrix, as the implied one at some parameter values, is not positive definite.
 
-    Searches turn round at it. Where none is under way it is what the user is told.
+    A search for the estimates steps back from it; outside a search its message reaches the user.
     """
 
     def __init__(self) -> None:
