@@ -50,7 +50,7 @@ warnings.simplefilter("ignore")
 import dtstat as dt
 from dtstat.core.parallel import one_thread
 from dtstat.data.items import as_items
-from dtstat.fit.pipeline import prepare, search
+from dtstat.fit.pipeline import find_structure, prepare
 from dtstat.fit.request import FitRequest, Run
 
 def used():
@@ -59,7 +59,7 @@ def used():
 
 def tree():
     with one_thread():  # as dt.fit does
-        return search(problem, request, run)
+        return find_structure(problem, request, run)
 
 SETUP
 times = []

@@ -27,7 +27,7 @@ import pandas as pd
 from benchmarks.harness import Report
 from benchmarks.levels.counting import RESULTS, SEED, found, rate, resumed
 from benchmarks.levels.draws import Design
-from dtstat.search.levels import NEARLY_ONE
+from dtstat.search.choose import NEARLY_ONE
 
 SETS = 400  # for the rule, as many for its error, as many harder ones
 BATCH = 20  # data sets of a piece

@@ -22,9 +22,9 @@ from dtstat.core.checkpoints import Ledger
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import one_thread
 from dtstat.data.items import as_items
-from dtstat.fit.pipeline import prepare, search
+from dtstat.fit.pipeline import find_structure, prepare
 from dtstat.fit.request import FitRequest, Run
-from dtstat.search.evaluate import Outcome
+from dtstat.search.records import Outcome
 
 RESULTS = ROOT / "benchmarks" / "results" / "levels"
 CODE = ("dependence", "efa", "factors", "search", "structure", "fit/pipeline.py")
@@ -35,7 +35,7 @@ def found(data: np.ndarray, measure: str = FitRequest.measure) -> Outcome:
     """Search as ``dt.fit(data, measure=measure)`` does, without the report that follows."""
     request, run = FitRequest(measure=measure), Run(measure)
     with warnings.catch_warnings(action="ignore"), one_thread():
-        return search(prepare(as_items(data), request, run), request, run)[1]
+        return find_structure(prepare(as_items(data), request, run), request, run)[1]
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,11 @@ from benchmarks.levels.counting import SEED, rate, resumed
 from benchmarks.levels.draws import Design, equal
 from dtstat.core.parallel import one_thread
 from dtstat.data.items import as_items
-from dtstat.fit.pipeline import prepare, search
+from dtstat.fit.pipeline import find_structure, prepare
 from dtstat.fit.request import FitRequest, Run
-from dtstat.search.evaluate import Evaluator, Outcome, Proposal
-from dtstat.search.levels import _by_steps
+from dtstat.search.choose import rank_levels
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.records import Outcome, Proposal
 
 SETS = 200
 CELLS = [
@@ -76,7 +77,7 @@ def count(design: Design, n: int) -> dict[str, Any]:
     for k in range(SETS):
         data = design.draw(n, np.random.default_rng([SEED, k, *design.name.encode()]))
         with warnings.catch_warnings(action="ignore"), one_thread():
-            evaluator, outcome = search(prepare(as_items(data), request, run), request, run)
+            evaluator, outcome = find_structure(prepare(as_items(data), request, run), request, run)
             most = {
                 name: supported(evaluator, outcome, outcome.n_effective, room)
                 for name, room in ROOMS.items()
@@ -84,7 +85,10 @@ def count(design: Design, n: int) -> dict[str, Any]:
             rows, least = float(evaluator.n_obs), ROOMS["least ebic"]
             most[ALL_ROWS] = supported(evaluator, outcome, rows, least)
         for name, limit in most.items():
-            level = outcome.levels[_by_steps(list(outcome.levels), limit)[0] - 1]
+            levels = list(outcome.levels)
+            steps = np.array([level.step for level in levels])
+            correlations = np.array([level.correlation for level in levels])
+            level = levels[rank_levels(steps, correlations, limit)[0] - 1]
             if level.n_factors == len(design.sizes):
                 exact[name] += dt.compare(dt.Structure(level.support), design.truth).exact
     return {"exact": exact}

@@ -19,7 +19,7 @@ from benchmarks.harness import Report
 from benchmarks.surveys.keyed import SETS
 from benchmarks.surveys.ours import Ours
 from benchmarks.surveys.rules import HALVES, halves
-from dtstat.search.levels import NEARLY_ONE
+from dtstat.search.choose import NEARLY_ONE
 
 BEST = "best level"
 Rule = Callable[[dt.DTFit], int | None]

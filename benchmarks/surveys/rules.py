@@ -26,7 +26,7 @@ from benchmarks.harness import Report
 from benchmarks.surveys.keyed import SETS
 from benchmarks.surveys.ours import Ours
 from dtstat.core.arrays import FloatArray
-from dtstat.search.levels import NEARLY_ONE
+from dtstat.search.choose import NEARLY_ONE
 
 WEIGHTS: dict[str, Callable[[int], float]] = {
     "1": lambda k: 1.0,
@@ -40,7 +40,7 @@ HALVES = ("odd", "even")
 
 @dataclass(frozen=True)
 class Step:
-    """One rule of this kind; the defaults are those of :mod:`dtstat.search.levels`."""
+    """One rule of this kind; the defaults are those of :mod:`dtstat.search.choose`."""
 
     alpha: int = 1
     weight: str = "1"

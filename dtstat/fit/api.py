@@ -40,7 +40,8 @@ from dtstat.fit.request import (
     whole_n_factors,
 )
 from dtstat.fit.result import DTFit
-from dtstat.search.choose import GIVEN, by_first_item, first_item_order
+from dtstat.search.ranking import by_first_item, first_item_order
+from dtstat.search.records import GIVEN
 from dtstat.structure.structure import Structure
 from dtstat.structure.syntax import Given, as_structure
 
@@ -112,7 +113,7 @@ def fit(
     criterion
         "step": among the levels the data support, the one where removing a factor costs most
         relative to what adding one gains and where different ways of sorting the items agree
-        (:mod:`dtstat.search.levels`); where there is no tree, or curves are fitted, it means
+        (:mod:`dtstat.search.choose`); where there is no tree, or curves are fitted, it means
         "ebic". "ebic", "bic" or "aic": fit against number of parameters; of the three, only ebic
         penalizes the search. "validation": likelihood of a fifth of the rows under models of
         the others; "validation_2se": the smallest structure not clearly behind the best of those;

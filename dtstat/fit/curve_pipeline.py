@@ -21,15 +21,14 @@ from dtstat.factors.scores import learn_marginals
 from dtstat.fit.pipeline import (
     Problem,
     conclude,
+    find_structure,
     prepare,
     sample_facts,
-    search,
     warn_of_hidden,
 )
 from dtstat.fit.record import FitRecord
 from dtstat.fit.request import FitRequest, Run
-from dtstat.search.choose import GIVEN, choose, contenders
-from dtstat.search.evaluate import INFORMATION, Proposal, Scored, searching
+from dtstat.search.criteria import INFORMATION, searching
 from dtstat.search.finalists import (
     CurveRows,
     Curves,
@@ -43,6 +42,8 @@ from dtstat.search.finalists import (
     validate_curves,
 )
 from dtstat.search.held_out import SHARE, HeldOut, folds, split_rows
+from dtstat.search.ranking import contenders, rank
+from dtstat.search.records import GIVEN, Proposal, Scored
 
 _DRAWS = 200  # of the factors a row, for likelihoods of rows held out
 _PAPERS_DRAWS = 1000
@@ -59,7 +60,7 @@ def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     curves = replace(_curves(request, run), saved=_saved(items, request, run))
     contest = _compare(proposals, rows, problem, request, curves, run)
     everything = contenders(contest.scored, (), contest.n, contest.held)
-    choice = choose(everything, request.criterion, contest.n / problem.n, before=before)
+    choice = rank(everything, request.criterion, contest.n / problem.n, before=before)
     best = contest.scored[everything.index(choice.contenders[0])]
     whole = problem if rows.held is None else prepare(rows.all, request, run)
     facts = replace(sample_facts(rows.all, whole), n_given=items.n_rows)
@@ -185,7 +186,7 @@ def _answers(
 
 def _proposals(problem: Problem, request: FitRequest, run: Run) -> tuple[list[Proposal], str]:
     """Return the structures to fit curves to, and a sentence on how they came about."""
-    evaluator, outcome = search(problem, request, run)
+    evaluator, outcome = find_structure(problem, request, run)
     n = outcome.n_effective
     fitted = [*evaluator.fitted]
     count = sum(one.n_factors > 0 for one in (*fitted, *outcome.passed_over))

@@ -12,19 +12,12 @@ from dtstat.core.arrays import BoolArray
 from dtstat.core.errors import InputError
 from dtstat.dependence.on_demand import CorrelationsOnDemand
 from dtstat.fit.many import nearest_factors
-from dtstat.search.choose import GIVEN
 from dtstat.search.counting import log_structures
-from dtstat.search.evaluate import (
-    HELD_OUT,
-    INFORMATION,
-    Evaluator,
-    Proposal,
-    Rules,
-    least_loading,
-    searching,
-)
+from dtstat.search.criteria import HELD_OUT, INFORMATION, least_loading, searching
+from dtstat.search.evaluate import Evaluator
 from dtstat.search.joins import JoinedLevels
-from dtstat.search.proposals import complete, threshold_origin
+from dtstat.search.records import GIVEN, Proposal, Rules
+from dtstat.search.threshold import complete, threshold_origin
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.cliques import implied_loadings
 from dtstat.structure.groups import overlaps

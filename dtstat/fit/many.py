@@ -11,7 +11,7 @@ The rules are those of fewer items; what differs is what would take p² numbers:
 - latent correlations are those of normal scores (with Pearson's measure, of the answers), so that
   sums of them are products of sums of answers;
 - factors are joined whole between the stages of :mod:`dtstat.search.joins`; what each split gains
-  is judged by itself (:func:`dtstat.search.levels.least_of_splits`);
+  is judged by itself (:func:`dtstat.search.choose.least_of_splits`);
 - the model is estimated by :mod:`dtstat.factors.blockwise`; there are no standard errors, and no
   test of fit.
 """
@@ -48,17 +48,12 @@ from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals, 
 from dtstat.fit.pipeline import refuse_uncovered
 from dtstat.fit.record import FitRecord, SampleFacts
 from dtstat.fit.request import FitRequest, Run, check_n_factors
-from dtstat.search.choose import Choice, choose, contenders
-from dtstat.search.evaluate import HELD_OUT, INFORMATION, Fitted, Outcome, Proposal, least_loading
+from dtstat.search.choose import least_of_splits, rank_levels, second_level, steps_of
+from dtstat.search.criteria import HELD_OUT, INFORMATION, least_loading
 from dtstat.search.joins import grow, leaves
-from dtstat.search.levels import (
-    TREE,
-    by_steps,
-    least_of_splits,
-    other_level,
-    pays_for_itself,
-    steps_of,
-)
+from dtstat.search.levels import pays_for_itself
+from dtstat.search.ranking import Ranking, contenders, rank
+from dtstat.search.records import TREE, Fitted, Outcome, Proposal
 from dtstat.structure.barcode import Barcode, sparse_barcode
 from dtstat.structure.cliques import attached_items
 from dtstat.structure.composites import Composites, Neighbors
@@ -215,11 +210,11 @@ def _fit(answers: _Answers, request: FitRequest, run: Run) -> FitRecord:
         n = judge_blocks(answers.Z, model).n_effective
     supported = least_of_splits(levels.prices, levels.asked, rules, n) + 1
     levels = replace(levels, steps=steps_of(levels.prices, n))
-    order = by_steps(levels.steps, levels.correlations, supported)
+    order = rank_levels(levels.steps, levels.correlations, supported)
     if request.criterion in INFORMATION:
         order = [supported]
     answer = request.n_factors or order[0]
-    second = other_level(levels.steps, order, answer)
+    second = second_level(levels.steps, order, answer)
     found = Outcome(_nothing(answers), n, (), levels, supported, second)
     return _conclude(answers, request, run, found, answer, bars, neighbors)
 
@@ -285,7 +280,7 @@ def _conclude(
         estimate = model.estimate(fit.log_likelihood)
         fitted = Fitted(Proposal(model.support, TREE), fit.log_likelihood, answers.n, estimate)
         notes = tuple(_notes(answers, model, request))
-    choice = choose(
+    choice = rank(
         contenders([fitted], (), n, None),
         request.criterion,
         n / answers.n,
@@ -356,7 +351,7 @@ def _notes(answers: _Answers, model: BlockModel, request: FitRequest) -> list[st
 def _record(
     answers: _Answers,
     request: FitRequest,
-    choice: Choice,
+    choice: Ranking,
     fitted: Fitted,
     attached: BoolArray,
     bars: Barcode | None,

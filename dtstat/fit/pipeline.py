@@ -40,20 +40,16 @@ from dtstat.factors.reported import Answers, Source, as_reported
 from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals
 from dtstat.fit.record import FitRecord, SampleFacts
 from dtstat.fit.request import FitRequest, Run, check_n_factors
-from dtstat.search.choose import (
-    GIVEN,
-    Choice,
-    choose,
-    choose_found,
-    contenders,
-    first_item_order,
-)
-from dtstat.search.evaluate import HELD_OUT, INFORMATION, Evaluator, Outcome, Proposal
+from dtstat.search.choose import count_rows
+from dtstat.search.criteria import HELD_OUT, INFORMATION
+from dtstat.search.evaluate import Evaluator
 from dtstat.search.held_out import HeldOut, Learn, cross_validate, folds, split_rows, validate
-from dtstat.search.levels import count_rows, fit_level, search_tree
-from dtstat.search.proposals import assess, search_threshold
+from dtstat.search.levels import fit_level, search_tree
+from dtstat.search.ranking import Ranking, contenders, first_item_order, rank, rank_found
+from dtstat.search.records import GIVEN, Outcome, Proposal
 from dtstat.search.refine import refine
 from dtstat.search.sequential import search_sequential
+from dtstat.search.threshold import assess, search_threshold
 from dtstat.search.tree import Tree
 from dtstat.structure.barcode import Barcode, barcode
 from dtstat.structure.cliques import attached_items
@@ -110,13 +106,13 @@ def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
         fitted_rows, held_rows = split_rows(items.n_rows, cast(int, request.seed))
         part = items.take(fitted_rows)
         check_usable(part)
-        evaluator, outcome = search(prepare(part, request, run), request, run)
+        evaluator, outcome = find_structure(prepare(part, request, run), request, run)
         held = validate(evaluator.fitted, part.values, items.values[held_rows], learn)
     else:
-        evaluator, outcome = search(whole, request, run)
+        evaluator, outcome = find_structure(whole, request, run)
         if request.criterion == "cv":
             held = _cross_validate(items, evaluator, request, run, learn)
-    choice = choose_found(evaluator, outcome, request.criterion, request.n_factors, held)
+    choice = rank_found(evaluator, outcome, request.criterion, request.n_factors, held)
     found = conclude(whole, request, run, choice, facts, margins, notes=notes)
     return replace(found, notes=(*found.notes, *_warn_of_difficulty(items, found)))
 
@@ -155,8 +151,8 @@ def fit_matrix(
     n = rows if n_obs is not None else typical_rows(known)
     latent = latent_correlations(known)
     problem = Problem(known, Source(latent, None), latent.R, n, request.min_children)
-    evaluator, outcome = search(problem, request, run)
-    choice = choose_found(evaluator, outcome, request.criterion, request.n_factors)
+    evaluator, outcome = find_structure(problem, request, run)
+    choice = rank_found(evaluator, outcome, request.criterion, request.n_factors)
     return conclude(problem, request, run, choice, None, None)
 
 
@@ -182,7 +178,7 @@ def at_level(
     second = found.n_factors if found.n_factors != k else found.second
     outcome = Outcome(best, found.n_effective, (), found.tree, found.supported, second)
     share = found.n_effective / problem.n
-    choice = choose((*chosen, *others), request.criterion, share, outcome, asked=True)
+    choice = rank((*chosen, *others), request.criterion, share, outcome, asked=True)
     run = Run(request.measure)
     made = conclude(problem, request, run, choice, found.sample, found.marginals, tested=tested)
     order = first_item_order(best.proposal.support)
@@ -237,7 +233,7 @@ def sample_facts(items: ItemData, whole: Problem) -> SampleFacts:
     )
 
 
-def search(problem: Problem, request: FitRequest, run: Run) -> tuple[Evaluator, Outcome]:
+def find_structure(problem: Problem, request: FitRequest, run: Run) -> tuple[Evaluator, Outcome]:
     """Propose, fit and compare structures."""
     rules, k = request.rules, request.n_factors
     check_n_factors(k, request, len(problem.screened))
@@ -281,7 +277,7 @@ def conclude(
     problem: Problem,
     request: FitRequest,
     run: Run,
-    choice: Choice,
+    choice: Ranking,
     sample: SampleFacts | None,
     margins: Marginals | None,
     curves: NonlinearFit | None = None,

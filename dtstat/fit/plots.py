@@ -19,7 +19,7 @@ from dtstat.dependence.measures import strength_label
 from dtstat.fit import frames
 from dtstat.fit.tree_plot import draw_tree
 from dtstat.path.plots import COUNTS, draw_bars, gap_values, nothing_to_draw, path_panels
-from dtstat.search.evaluate import searching
+from dtstat.search.criteria import searching
 from dtstat.structure.margin import structure_margin
 
 if TYPE_CHECKING:

@@ -28,9 +28,8 @@ from dtstat.factors.scores import (
     normal_posterior,
 )
 from dtstat.fit.request import FitRequest
-from dtstat.search.choose import Contender
-from dtstat.search.evaluate import Level
 from dtstat.search.joins import JoinedLevels
+from dtstat.search.records import Contender, Level
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.naming import new_names, suggest_names, turned
 from dtstat.structure.structure import Structure

@@ -24,8 +24,8 @@ from dtstat.core.saved import register
 from dtstat.curves.estimate import NONLINEAR
 from dtstat.dependence.compute import Missing, PairFunction
 from dtstat.dependence.measures import REGISTRY
-from dtstat.search.choose import GIVEN
-from dtstat.search.evaluate import CRITERIA, HELD_OUT, STEP, Rules, searching
+from dtstat.search.criteria import CRITERIA, HELD_OUT, STEP, searching
+from dtstat.search.records import GIVEN, Rules
 from dtstat.structure.structure import Structure
 
 if TYPE_CHECKING:

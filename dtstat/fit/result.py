@@ -131,7 +131,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         are re-sorted at every level, so the next coarser level need not be exactly that merger),
         correlation (of these); agreement (mean adjusted Rand index of different ways of sorting
         the items into so many groups); step (what the choice goes by, see
-        :mod:`dtstat.search.levels`); cost (ebic with the rows counted as ``n_effective``; NaN where
+        :mod:`dtstat.search.choose`); cost (ebic with the rows counted as ``n_effective``; NaN where
         it was not needed). Empty if no tree was searched.
         """
         return frames.level_frame(self)

@@ -15,8 +15,8 @@ from dtstat.core.tables import Summary, Table, with_texts
 from dtstat.curves.result import correlation_table, response_table
 from dtstat.dependence.measures import LATENT, RANKS
 from dtstat.dependence.on_demand import CorrelationsOnDemand
-from dtstat.search.choose import GIVEN
-from dtstat.search.evaluate import STEP, searching
+from dtstat.search.criteria import STEP, searching
+from dtstat.search.records import GIVEN
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit

@@ -34,8 +34,8 @@ from dtstat.page.document import Page, Section
 from dtstat.page.items import about_reliability
 from dtstat.page.numbers import MOST_DRAWN, can_draw, has_curves, page_numbers
 from dtstat.page.verdicts import bottom_line
-from dtstat.search.choose import GIVEN
-from dtstat.search.evaluate import searching
+from dtstat.search.criteria import searching
+from dtstat.search.records import GIVEN
 from dtstat.trust.diagnosis import Diagnosis, implied_dependence
 from dtstat.trust.diagnosis_tables import diagnosis_facts
 from dtstat.trust.stability_result import Stability, stability_facts

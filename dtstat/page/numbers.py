@@ -14,7 +14,7 @@ from dtstat.fit.summary import ATTACHED
 from dtstat.page.document import numbers_of, rounded
 from dtstat.page.items import descriptives, item_texts
 from dtstat.page.levels import level_numbers
-from dtstat.search.evaluate import INFORMATION, searching
+from dtstat.search.criteria import INFORMATION, searching
 from dtstat.structure.barcode import Barcode
 
 if TYPE_CHECKING:

@@ -1,345 +1,213 @@
-"""The ranking of fitted structures, and the sentence that explains the answer.
+"""Which levels of the tree the rows support, and which of them is the answer.
 
-Which number of factors is the answer is decided where structures are searched: by the tree of
-factors in :mod:`dtstat.search.levels`, by thresholds in :mod:`dtstat.search.proposals`. Here it is
-put first, or overruled by criteria that need more than one fit of all rows (held-out rows, curves).
+**What the rows count.** No simple structure is exactly true of a survey, so misfit beyond sampling
+error limits what the rows count (:mod:`dtstat.factors.robust`). It is taken from the *finest*
+level: a coarser one also misfits because factors are missing, which must not excuse them.
+
+**Support.** ebic, with the price of having searched, says whether there is more than one factor. If
+so, the rows support the level of the least ebic, and finer ones that are within one standard error
+of it: where two models are close, the log-likelihood ratio of a row has twice its mean for variance
+(Vuong 1989), so that a gain of g = 2nℓ has the standard error 2√g, and if only n of n₀ rows count
+2√(g n / n₀). Within that error ebic cannot tell the levels apart, and the steps below can. No finer
+level is an answer. One factor has no step, hence ebic alone decides there. With more than 320 items
+each split is judged by itself (:func:`least_of_splits`).
+
+**Steps.** Going down the tree, each join has a price c_k: what one fewer factor than k costs per
+person. Joins within a scale are cheap and joins of scales are dear, so that a level of scales shows
+as a step. With a the level's agreement and 1/n the price that chance alone can ask,
+
+    step_k = a_k { mean over k/2 < j ≤ k of log(c_j + 1/n)
+                   − mean over k < j ≤ 2k of log(c_j + 1/n) },      2 ≤ k ≤ supported,
+
+how much cheaper joins are in the octave above the level than in the one below. Single prices would
+do for five factors; of thirty, neighbors differ by little, and by chance. The answer is the level
+of the largest step; the other printed level has the largest step of those with at least a quarter
+more or fewer factors, since five and six factors are hardly two levels, and is a peak of the steps
+if there is another one. Two kinds of evidence are in it: that one fewer factor would cost much more
+than one more would gain, and that ways to sort the items which know nothing of each other agree.
+Ratios are free of units, so that the answer does not drift with the number of rows or items.
+
+Levels whose closest two factors correlate by more than .9, the limit of discriminant validity for
+near constructs (Henseler, Ringle & Sarstedt 2015), are no answer: such factors are parts of one,
+and with enough rows every small misfit would make some. With one factor supported, one is the
+answer; with no more than chance holds together, none.
+
+The rule was chosen on keyed surveys: ``benchmarks/results/surveys`` lists what else was tried, and
+how each does on the half of the surveys that it was not chosen on.
+
+References
+----------
+Henseler, J., Ringle, C. M. & Sarstedt, M. (2015). A new criterion for assessing discriminant
+validity in variance-based structural equation modeling. Journal of the Academy of Marketing Science
+43, 115–135. Vuong, Q. H. (1989). Likelihood ratio tests for model selection and non-nested
+hypotheses. Econometrica 57, 307–333.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
 import numpy as np
 
-from dtstat.core.arrays import BoolArray, IntArray
-from dtstat.core.saved import register
-from dtstat.search.evaluate import (
-    HELD_OUT,
-    SEQUENTIAL,
-    STEP,
-    Evaluator,
-    Outcome,
-    Proposal,
-    Scored,
-    searching,
-)
-from dtstat.search.held_out import HeldOut
-from dtstat.structure.compare import compare
-from dtstat.structure.structure import Structure
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.search.counting import log_partitions
+from dtstat.search.criteria import price_of_parameter
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.records import TREE, Fitted, Level, Proposal, Rules
+from dtstat.search.tree import MANY_FOR_STARTS, SPEAKERS
 
-# Steps from which the number of factors was right in 98 % of 800 data sets of many designs, and in
-# all of the few that it covers in harder ones (benchmarks/results/levels/calibration.md).
-WELL_SUPPORTED = 3.0
-GIVEN: Final = "given"  # origin of a structure that was not searched for
+_FEW_LEVELS = 12  # of which all are fitted; of more, those around the least cost
+_TYPICAL = 7  # position of a level that shows as well as finer ones how much correlations vary
+NEARLY_ONE = 0.9  # correlation from which two factors are parts of one
+_APART = 1.25  # ratio of the numbers of factors of two levels
 
 
-@register(shapes={"support": "pd"})
-@dataclass(frozen=True, eq=False)
-class Contender:
-    """A structure that was considered, with all its scores.
+def count_rows(evaluator: Evaluator, levels: list[Level], rules: Rules) -> float:
+    """Count what the rows are worth, by the misfit of the finest level.
 
-    Attributes
-    ----------
-    support
-        (p, d) which item is in which factor.
-    origin
-        Where it comes from, in words.
-    log_likelihood, n_parameters
-        Of its fit to all rows (with "validation": to the rows for fitting).
-    aic, bic, ebic
-        Information criteria, the rows counting as much as the model deserves.
-    held_out, behind, behind_se
-        Mean log-likelihood of a row that was not fitted, how far that is behind the best, and
-        the standard error of this; NaN if no rows were held out.
-    fitted
-        False if it could not win by a bound on its likelihood: its scores are bounds then.
-    monte_carlo_se
-        Standard error from the draws that estimated the likelihood that decides (``held_out`` if
-        rows were held out, else ``log_likelihood``); 0 if it is exact.
+    With very many items, the finest that all rows would support by the prices of joins.
     """
-
-    support: BoolArray
-    origin: str
-    log_likelihood: float
-    n_parameters: float
-    aic: float
-    bic: float
-    ebic: float
-    held_out: float = math.nan
-    behind: float = math.nan
-    behind_se: float = math.nan
-    fitted: bool = True
-    monte_carlo_se: float = 0.0
-
-    def structure(self, item_names: tuple[str, ...]) -> Structure:
-        """Return the structure with names."""
-        return Structure(self.support, item_names)
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """Structures with their scores, and why the first of them was chosen.
-
-    Attributes
-    ----------
-    contenders
-        The structures, the best first; those that could not win last.
-    explanation
-        What was chosen, by what, and what came next.
-    share
-        Share of the rows that counted.
-    outcome
-        What the search found; None if curves chose.
-    """
-
-    contenders: tuple[Contender, ...]
-    explanation: str
-    share: float
-    outcome: Outcome | None
-
-
-def choose_found(
-    evaluator: Evaluator,
-    outcome: Outcome,
-    criterion: str,
-    n_factors: int | None,
-    held: HeldOut | None = None,
-) -> Choice:
-    """Choose among all that a search fitted, or among what has the number of factors asked for."""
-    everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, held)
-    if n_factors is not None and held is not None:
-        everything = tuple(one for one in everything if one.support.shape[1] == n_factors)
-    share = outcome.n_effective / evaluator.n_obs
-    return choose(everything, criterion, share, outcome, n_factors is not None)
-
-
-def choose(
-    everything: tuple[Contender, ...],
-    criterion: str,
-    share: float,
-    outcome: Outcome | None = None,
-    asked: bool = False,
-    before: str = "",
-) -> Choice:
-    """Choose by held-out rows or by curves, else as the search says.
-
-    Parameters
-    ----------
-    everything
-        All structures.
-    criterion
-        What decides.
-    share
-        Share of the rows that counted.
-    outcome
-        What the search found; None if curves choose.
-    asked
-        Whether the number of factors was given.
-    before
-        What is said before the choice is explained.
-    """
-    order = ranking(everything, criterion)
-    if outcome is not None and criterion not in HELD_OUT:
-        key = outcome.best.proposal.key
-        first = next(k for k in order if Proposal(everything[k].support, "").key == key)
-        order = [first, *(k for k in order if k != first)]
-    rest = [k for k in range(len(everything)) if k not in set(order)]
-    said = before + explanation(everything, order, criterion, outcome, asked)
-    if outcome is not None and outcome.in_turn:
-        said += _say_what_rounds_found(everything[order[0]])
-    return Choice(tuple(everything[k] for k in [*order, *rest]), said, share, outcome)
-
-
-def contenders(
-    fitted: Sequence[Scored], passed_over: Sequence[Scored], n: float, held: HeldOut | None
-) -> tuple[Contender, ...]:
-    """All structures with their scores, in the order they came up.
-
-    Parameters
-    ----------
-    fitted, passed_over
-        What was fitted, and what could not win.
-    n
-        What the rows count as.
-    held
-        Likelihoods of held-out rows, one row per fitted structure.
-    """
-    scored = [_contender(one, n, True) for one in fitted]
-    if held is not None:
-        behind, errors = held.behind()
-        columns = zip(held.mean, behind, errors, held.monte_carlo_se, strict=True)
-        scored = [
-            replace(
-                one,
-                held_out=float(mean),
-                behind=float(gap),
-                behind_se=float(error),
-                monte_carlo_se=float(by_chance),
-            )
-            for one, (mean, gap, error, by_chance) in zip(scored, columns, strict=True)
-        ]
-    return (*scored, *(_contender(one, n, False) for one in passed_over))
-
-
-def _contender(one: Scored, n: float, fitted: bool) -> Contender:
-    return Contender(
-        by_first_item(one.proposal.support),
-        one.proposal.origin,
-        one.log_likelihood,
-        one.n_parameters,
-        one.cost("aic", n),
-        one.cost("bic", n),
-        one.cost("ebic", n),
-        fitted=fitted,
-        monte_carlo_se=one.monte_carlo_se,
+    if not rules.approximate:
+        return float(evaluator.n_obs)
+    finest, near = len(levels) - 1, _least_by_prices(levels, rules, evaluator.n_obs)
+    if evaluator.n_items > MANY_FOR_STARTS:
+        finest = near
+    fitted, typical = (
+        evaluator.fit_roughly(Proposal(levels[k].support, TREE))
+        for k in (finest, min(near, _TYPICAL))
     )
+    return evaluator.worth(fitted, typical)
 
 
-def by_first_item(support: BoolArray) -> BoolArray:
-    """Put the factors in the order of their first items, the larger first."""
-    return np.ascontiguousarray(support[:, first_item_order(support)])
+def least_cost(evaluator: Evaluator, levels: list[Level], rules: Rules, n: float) -> int:
+    """Position of the level of least cost."""
+    near = _least_by_prices(levels, rules, n)
+    if evaluator.n_items > MANY_FOR_STARTS:
+        return near
+
+    def cost(k: int) -> float:
+        proposal = Proposal(levels[k].support, TREE)
+        return evaluator.fit(proposal).cost(rules.criterion, n)
+
+    last = len(levels) - 1
+    if last < _FEW_LEVELS:
+        return min(range(last + 1), key=cost)
+    while True:  # to the next lower one within two steps, as long as there is any
+        around = range(max(near - 2, 0), min(near + 2, last) + 1)
+        lower = min(around, key=cost)
+        if cost(lower) >= cost(near):
+            return near
+        near = lower
 
 
-def first_item_order(support: BoolArray) -> IntArray:
-    """(d,) positions of the factors by their first items, the larger first."""
-    order: IntArray = np.lexsort((-support.sum(axis=0), support.argmax(axis=0)))
-    return order
+def most_supported(
+    evaluator: Evaluator, levels: list[Level], rules: Rules, n: float, least: int
+) -> int:
+    """Position of the finest level that is within one standard error of the least cost."""
+    if not least or evaluator.n_items > MANY_FOR_STARTS:
+        return least
+
+    def fitted(k: int) -> Fitted:
+        return evaluator.fit(Proposal(levels[k].support, TREE))
+
+    def is_near(k: int) -> bool:
+        best, finer = fitted(least), fitted(k)
+        gain = 2 * n * (finer.log_likelihood - best.log_likelihood) / evaluator.n_obs
+        error = 2 * math.sqrt(max(gain, 0.0) * n / evaluator.n_obs)
+        return finer.cost(rules.criterion, n) - best.cost(rules.criterion, n) <= error
+
+    most = least
+    while most + 1 < len(levels) and is_near(most + 1):
+        most += 1
+    return most
 
 
-def ranking(all_: tuple[Contender, ...], criterion: str) -> list[int]:
-    """Positions of the contenders, the best first.
+def _least_by_prices(levels: list[Level], rules: Rules, n: float) -> int:
+    """Position of the level of least cost, the likelihood being the sum of the prices of joins."""
+    p = len(levels[0].labels)
+    prices = np.array([level.price for level in levels])
+    if p > MANY_FOR_STARTS:
+        asked = [
+            sum(min(int((level.labels == k).sum()), SPEAKERS) for k in level.pair)
+            for level in levels
+        ]
+        return least_of_splits(prices, np.array(asked), rules, n)
+    k = np.arange(1, len(prices) + 1)
+    gained = np.cumsum(np.concatenate([[0.0], prices[1:]]))
+    correlations = k * (k - 1) / 2 * price_of_parameter(rules.criterion, n)
+    searched = 2 * log_partitions(p)[k] if rules.criterion == "ebic" else 0.0
+    return int(np.argmin(-2 * n * gained + correlations + searched))
 
-    "validation" and "cv" go by the mean held-out log-likelihood; "validation_2se" prefers, among
-    those at most two standard errors behind the best, the one with the fewest parameters.
+
+def least_of_splits(prices: FloatArray, asked: IntArray, rules: Rules, n: float) -> int:
+    """Position of the level of least cost with very many items, each split judged by itself.
+
+    Of k factors one was split in two, which gains 2 n c_k for the m items that the price was asked
+    of. That takes one parameter more, their correlation; and one of k − 1 factors was chosen for
+    it, and one of the 2^(m − 1) − 1 − m ways to split its items into two groups of two or more:
+
+        cost_k = cost_{k−1} − 2 n c_k + log n + 2 log[(k − 1) (2^(m − 1) − 1 − m)]      (ebic).
+
+    To charge all k(k − 1)/2 correlations, whose part in the fit no price has, would grow as the
+    square of k where gains grow as k, and leave two hundred clear factors of 100 rows unseen.
+
+    Parameters
+    ----------
+    prices, asked
+        Of the levels with 1, 2, ... factors: c_k and m.
     """
-    known = [k for k, one in enumerate(all_) if one.fitted]
-    if criterion not in HELD_OUT:
-        return sorted(known, key=lambda k: float(getattr(all_[k], searching(criterion))))
-    if criterion != "validation_2se":
-        return sorted(known, key=lambda k: -all_[k].held_out)
-
-    def preference(k: int) -> tuple[bool, float, float]:
-        one = all_[k]
-        within = one.behind <= 2 * one.behind_se
-        return not within, _size(one) if within else one.behind, one.behind
-
-    return sorted(known, key=preference)
+    k, m = np.arange(2, len(prices) + 1), np.maximum(asked[1:], 4).astype(np.float64)
+    splits = (m - 1) * math.log(2) + np.log1p(-(1 + m) * 2.0 ** (1 - m))
+    searched = 2 * (np.log(k - 1) + splits) if rules.criterion == "ebic" else 0.0
+    costs = -2 * n * prices[1:] + price_of_parameter(rules.criterion, n) + searched
+    return int(np.argmin(np.concatenate([[0.0], np.cumsum(costs)])))
 
 
-def _size(one: Contender) -> float:
-    """Count parameters; of a network, which has no honest count, loadings and correlations."""
-    d = one.support.shape[1]
-    edges = float(one.support.sum() + d * (d - 1) / 2)
-    return edges if math.isnan(one.n_parameters) else one.n_parameters
+def with_steps(levels: list[Level], n: float) -> list[Level]:
+    """Give the levels their steps."""
+    steps = steps_of(np.array([level.price for level in levels]), n)
+    found = [levels[0]]
+    for level, step in zip(levels[1:], steps[1:].tolist(), strict=True):
+        agreed = 1.0 if math.isnan(level.agreement) else max(level.agreement, 0.0)
+        found.append(replace(level, step=agreed * step))
+    return found
 
 
-def explanation(
-    all_: tuple[Contender, ...],
-    order: list[int],
-    criterion: str,
-    outcome: Outcome | None = None,
-    asked: bool = False,
-) -> str:
-    """Say what was chosen, by what, and what came next; or that so many factors were asked for."""
-    best = all_[order[0]]
-    if best.origin == GIVEN:
-        return f"{_count(best)}, as given."
-    if criterion == STEP and outcome is not None:
-        return _explain_level(best, outcome, asked)
-    if len(all_) == 1:
-        return f"{_count(best)}; no other structure was possible."
-    chosen = f"{_count(best)} by {criterion}, of {len(all_)} structures"
-    if len(order) == 1:
-        return f"{chosen}; no other structure was competitive."
-    second = all_[order[1]]
-    if _too_close(best, second, criterion):
-        return (
-            f"{chosen}; best other structure found: {_difference(best, second)}. The two differ by "
-            "less than the Monte Carlo error of their likelihoods: examine both, or rerun with "
-            "other seeds."
-        )
-    distance = _distance(best, second, criterion)
-    return f"{chosen}; best other structure found: {_difference(best, second)}, {distance}."
+def steps_of(prices: FloatArray, n: float) -> FloatArray:
+    """(K,) steps of the levels with 1, 2, ... factors by their prices, as if all ways agreed."""
+    log_c = np.log([1 / n, 1 / n, *(prices[1:] + 1 / n), 1 / n])
+    last = len(prices)
+    steps = np.full(last, np.nan)
+    for k in range(2, last + 1):
+        below = log_c[k // 2 + 1 : k + 1].mean()
+        above = log_c[k + 1 : (min(2 * k, last) if k < last else k + 1) + 1].mean()
+        steps[k - 1] = below - above
+    return steps
 
 
-def _explain_level(best: Contender, outcome: Outcome, asked: bool) -> str:
-    """Say what one factor fewer and one more would mean, and which other level stands out."""
-    d, levels = best.support.shape[1], outcome.levels
-    if not levels:
-        return "No factor: there are fewer items than a factor must have."
-    if not d:
-        return "No factor: a model of independent items fits just as well."
-    most = outcome.supported
-    text = f"{_count(best)}{', as asked' * asked}; the data support at most {most}."
-    prices = []
-    if d > 1:
-        prices.append(f"dropping one would cost {levels[d - 1].price:.3f}")
-    if d < len(levels):
-        prices.append(f"adding one would gain {levels[d].price:.3f}")
-    if prices:
-        said = " and ".join(prices)
-        text += f" {said[0].upper()}{said[1:]} in log-likelihood per person."
-    # The share is of surveys small enough for ways to sort that could agree.
-    known = d > 0 and not math.isnan(levels[d - 1].agreement)
-    if not asked and known and 1 < d <= most and levels[d - 1].step >= WELL_SUPPORTED:
-        text += (
-            f" The number is well supported: its step is {levels[d - 1].step:.1f}, and from "
-            f"{WELL_SUPPORTED:g} on it was right in 98 % of simulated surveys."
-        )
-    if outcome.second is not None:
-        other = outcome.second
-        which = "Another" if asked else "The other"
-        text += f" {which} level that stands out has {other} factor{'s' * (other > 1)}."
-    return text
+def rank_levels(steps: FloatArray, correlations: FloatArray, supported: int) -> list[int]:
+    """Numbers of factors that may be the answer, the largest step first; then one factor.
+
+    Parameters
+    ----------
+    steps, correlations
+        Of the levels with 1, 2, ... factors.
+    supported
+        Largest number of factors that the rows support.
+    """
+    distinct = [k for k in range(2, supported + 1) if abs(correlations[k - 1]) <= NEARLY_ONE]
+    return [*sorted(distinct, key=lambda k: -steps[k - 1]), 1]
 
 
-def _say_what_rounds_found(chosen: Contender) -> str:
-    """Say what came of extracting factors sequentially."""
-    if chosen.origin != SEQUENTIAL:
-        return " Extracting factors sequentially found nothing clearly better."
-    own = chosen.support[chosen.support.sum(axis=1) == 1].any(axis=0)
-    hidden = int((~own).sum())
-    without = {0: "each has an item of its own", 1: "1 has no item of its own"}
-    said = without.get(hidden, f"{hidden} have no item of their own")
-    return f" Found by sequential extraction; {said}."
+def second_level(of_levels: FloatArray, order: list[int], answer: int) -> int | None:
+    """Find the level apart from the answer that stands out most, best a peak of the steps."""
+    apart = [k for k in order if k >= _APART * answer or answer >= _APART * k]
+    steps = dict(enumerate(of_levels.tolist(), start=1))
+    lowest = -math.inf
 
+    def is_peak(k: int) -> bool:
+        around = steps.get(k - 1, lowest), steps.get(k + 1, lowest)
+        return k > 1 and all(math.isnan(step) or steps[k] >= step for step in around)
 
-def _too_close(best: Contender, second: Contender, criterion: str) -> bool:
-    """Whether two structures differ by no more than the error of their estimated likelihoods."""
-    error = math.hypot(best.monte_carlo_se, second.monte_carlo_se)
-    if not error:
-        return False
-    if criterion in HELD_OUT:
-        return abs(best.held_out - second.held_out) < 2 * error
-    # Criteria are −2 times the log-likelihood of as many rows as count, plus a price.
-    share = (best.aic - 2 * best.n_parameters) / (-2 * best.log_likelihood)
-    gap = float(getattr(second, criterion)) - float(getattr(best, criterion))
-    return gap / 2 < 2 * error * share
-
-
-def _count(one: Contender) -> str:
-    d = one.support.shape[1]
-    return "no factor" if d == 0 else "1 factor" if d == 1 else f"{d} factors"
-
-
-def _difference(best: Contender, second: Contender) -> str:
-    if best.support.shape[1] != second.support.shape[1]:
-        return _count(second)
-    changed = compare(Structure(second.support), Structure(best.support)).hamming
-    return f"{_count(second)} too, with {changed} loading{'' if changed == 1 else 's'} changed"
-
-
-def _distance(best: Contender, second: Contender, criterion: str) -> str:
-    if criterion in HELD_OUT:
-        gap = best.held_out - second.held_out
-        if gap < 0:
-            return (
-                f"{-gap:.4f} per row more likely, but with more parameters "
-                f"(SE {best.behind_se:.4f})"
-            )
-        return f"{gap:.4f} per row less likely (SE {second.behind_se:.4f})"
-    gap = float(getattr(second, criterion)) - float(getattr(best, criterion))
-    return f"{criterion} {gap:.1f} higher"
+    return next((k for k in apart if is_peak(k)), apart[0] if apart else None)

@@ -26,9 +26,9 @@ from dtstat.curves.likelihood import Independence, LogLikelihood
 from dtstat.curves.scales import AnswerScale, better_by_scores
 from dtstat.factors.copula import FactorEstimate, fit_factors
 from dtstat.factors.scores import learn_marginals
-from dtstat.search.choose import by_first_item
-from dtstat.search.evaluate import Fitted, Proposal, Scored
 from dtstat.search.held_out import HeldOut
+from dtstat.search.ranking import by_first_item
+from dtstat.search.records import Fitted, Proposal, Scored
 
 Levels = Sequence[Sequence[float] | None]
 _DRAWS = 60  # of the factors a row, for the likelihood of the rows fitted

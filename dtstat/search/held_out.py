@@ -11,7 +11,7 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
 from dtstat.factors.copula import fit_factors
 from dtstat.factors.scores import Marginals, learn_marginals, row_log_likelihoods
-from dtstat.search.evaluate import Fitted
+from dtstat.search.records import Fitted
 
 SHARE = 0.2  # of the rows that validate, as in the paper (1000 of 5000)
 FOLDS = 5

@@ -28,7 +28,8 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Jobs, Progress, run, track
 from dtstat.core.saved import register
-from dtstat.search.evaluate import Level, log_likelihood_per_row
+from dtstat.search.evaluate import log_likelihood_per_row
+from dtstat.search.records import Level
 from dtstat.search.tree import LEAF, PARTNERS, SPEAKERS, price_of_join
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.composites import Composites, Neighbors
@@ -65,7 +66,7 @@ class JoinedLevels:
     pairs
         Of the join of each level with two factors or more an item of either factor.
     prices, correlations, steps
-        As in :class:`dtstat.search.evaluate.Level`.
+        As in :class:`dtstat.search.records.Level`.
     asked
         Number of items that each price was asked of.
     """

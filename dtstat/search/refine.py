@@ -37,17 +37,9 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
 from dtstat.factors.copula import FactorEstimate
-from dtstat.search.evaluate import (
-    SALIENT,
-    SEQUENTIAL,
-    Evaluator,
-    Fitted,
-    Outcome,
-    Proposal,
-    Rules,
-    price_of_cross_loading,
-    price_of_structure,
-)
+from dtstat.search.criteria import SALIENT, price_of_cross_loading, price_of_structure
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.records import SEQUENTIAL, Fitted, Outcome, Proposal, Rules
 
 _STARTS = 3  # structures to start from, the best
 _ORIGIN = "refined"

@@ -56,24 +56,17 @@ from scipy.special import ndtri
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
 from dtstat.factors.copula import FactorEstimate
-from dtstat.search.evaluate import (
-    SEQUENTIAL,
-    Evaluator,
-    Fitted,
-    Outcome,
-    Proposal,
-    Rules,
-    no_factors,
-    price_of_cross_loading,
-)
+from dtstat.search.criteria import price_of_cross_loading
+from dtstat.search.evaluate import Evaluator
 from dtstat.search.levels import search_tree
-from dtstat.search.proposals import complete
+from dtstat.search.records import SEQUENTIAL, Fitted, Outcome, Proposal, Rules, no_factors
 from dtstat.search.refine import (
     find_missing_loadings,
     minor_factors,
     settle_loadings,
     simplify,
 )
+from dtstat.search.threshold import complete
 from dtstat.structure.barcode import Barcode, barcode
 
 CLEARLY_LOWER = 10.0  # in the criterion, for an answer other than that of the plain search

@@ -29,7 +29,8 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
-from dtstat.search.evaluate import Evaluator, Level, Rules
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.records import Level, Rules
 from dtstat.search.starts import Starts
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.cliques import attach

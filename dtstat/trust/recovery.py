@@ -25,7 +25,7 @@ from dtstat.data.items import ItemData, as_items
 from dtstat.dependence.compute import RowDependence, dependence_matrix
 from dtstat.dependence.measures import BRIDGES
 from dtstat.fit.request import FitRequest
-from dtstat.search.choose import by_first_item
+from dtstat.search.ranking import by_first_item
 from dtstat.structure.margin import margin_values
 from dtstat.trust.certify import certifies
 from dtstat.trust.stability import StructureFinder

@@ -29,11 +29,12 @@ from dtstat.factors.copula import latent_correlations
 from dtstat.factors.reported import Answers, Source
 from dtstat.fit.api import fit as fit_data
 from dtstat.fit.curve_pipeline import fit_curves
-from dtstat.fit.pipeline import Problem, fit_items, refuse_uncovered, search, typical_rows
+from dtstat.fit.pipeline import Problem, find_structure, fit_items, refuse_uncovered, typical_rows
 from dtstat.fit.request import FitRequest, Run
 from dtstat.fit.result import DTFit
-from dtstat.search.choose import GIVEN, by_first_item
-from dtstat.search.evaluate import HELD_OUT
+from dtstat.search.criteria import HELD_OUT
+from dtstat.search.ranking import by_first_item
+from dtstat.search.records import GIVEN
 from dtstat.trust.resampling import (
     SCHEMES,
     Resamples,
@@ -258,7 +259,7 @@ class StructureFinder:
         answers = Answers.of(self.dependence.items.take(rows))
         n, smallest = typical_rows(matrix), self.call.min_children
         problem = Problem(matrix, Source(latent, answers), latent.R, n, smallest)
-        _, outcome = search(problem, self.call, Run(self.dependence.measure, self.grid))
+        _, outcome = find_structure(problem, self.call, Run(self.dependence.measure, self.grid))
         support = by_first_item(outcome.best.proposal.support)
         refuse_uncovered(support, matrix.names, self.call)
         return support

@@ -5,8 +5,9 @@ import pytest
 
 import dtstat as dt
 from dtstat.factors.copula import latent_correlations
-from dtstat.search.evaluate import Evaluator, Rules
+from dtstat.search.evaluate import Evaluator
 from dtstat.search.levels import search_tree
+from dtstat.search.records import Rules
 from dtstat.structure.barcode import barcode
 
 DEFAULT = Rules("ebic", min_children=3, attach=True, approximate=True)

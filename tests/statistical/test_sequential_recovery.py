@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.search.evaluate import SALIENT, Evaluator, Proposal
+from dtstat.search.criteria import SALIENT
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.records import Proposal
 
 ROWS = 20_000
 

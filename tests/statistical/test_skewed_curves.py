@@ -6,8 +6,8 @@ import pytest
 import dtstat as dt
 from dtstat.curves.estimate import Method
 from dtstat.factors.copula import latent_correlations
-from dtstat.search.evaluate import Proposal
 from dtstat.search.finalists import CurveRows, Curves, fit_finalists
+from dtstat.search.records import Proposal
 
 THREE = np.kron(np.eye(3), np.ones((3, 1))).astype(bool)
 SIGNS = np.array([1, -1, 1, 1, 1, -1, -1, 1, -1])

@@ -10,7 +10,7 @@ import dtstat as dt
 from dtstat.core import canvas
 from dtstat.fit import tree_plot
 from dtstat.fit.dendrogram import dendrogram
-from dtstat.search.evaluate import Level
+from dtstat.search.records import Level
 
 pytestmark = [
     pytest.mark.usefixtures("drawing"),

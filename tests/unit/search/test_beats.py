@@ -9,8 +9,9 @@ import dtstat as dt
 from dtstat.factors.copula import latent_correlations
 from dtstat.factors.small_models import fit_small
 from dtstat.search import evaluate
-from dtstat.search.evaluate import Evaluator, Proposal, Rules
+from dtstat.search.evaluate import Evaluator
 from dtstat.search.levels import search_tree
+from dtstat.search.records import Proposal, Rules
 from dtstat.structure.barcode import barcode
 
 N, P = 200, 9

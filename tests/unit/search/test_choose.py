@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dtstat.search.choose import Contender, contenders, explanation, ranking
-from dtstat.search.evaluate import Proposal, Scored
+from dtstat.search.explain import explanation
+from dtstat.search.ranking import best_first, contenders
+from dtstat.search.records import Contender, Proposal, Scored
 
 ONE = np.ones((6, 1), dtype=bool)
 TWO = np.kron(np.eye(2), np.ones((3, 1))).astype(bool)
@@ -22,40 +23,40 @@ def contender(support, cost=0.0, held=math.nan, behind=math.nan, se=math.nan, fi
 
 
 def sentence(all_, criterion):
-    return explanation(all_, ranking(all_, criterion), criterion)
+    return explanation(all_, best_first(all_, criterion), criterion)
 
 
 @pytest.mark.parametrize("criterion", ["ebic", "bic", "aic"])
 def test_least_cost_first(criterion):
     all_ = (contender(ONE, 3.0), contender(TWO, 1.0), contender(NONE, 2.0))
-    assert ranking(all_, criterion) == [1, 2, 0]
+    assert best_first(all_, criterion) == [1, 2, 0]
 
 
 def test_what_was_not_fitted_cannot_win():
     all_ = (contender(ONE, 3.0), contender(TWO, 1.0, fitted=False))
-    assert ranking(all_, "ebic") == [0]
+    assert best_first(all_, "ebic") == [0]
     assert sentence(all_, "ebic").startswith("1 factor")
 
 
 @pytest.mark.parametrize("criterion", ["validation", "cv"])
 def test_most_likely_held_out_first(criterion):
     all_ = (contender(ONE, 0.0, -2.0, 1.0, 0.1), contender(TWO, 9.0, -1.0, 0.0, 0.0))
-    assert ranking(all_, criterion) == [1, 0]
+    assert best_first(all_, criterion) == [1, 0]
 
 
 def test_two_standard_errors_prefer_the_smaller_structure():
     best = contender(TWO, 0, -1.0, 0.0, 0.0, k=13)
     close = contender(ONE, 0, -1.1, 0.1, 0.06, k=12)
     far = contender(NONE, 0, -3.0, 2.0, 0.1, k=6)
-    assert ranking((best, close, far), "validation_2se") == [1, 0, 2]
+    assert best_first((best, close, far), "validation_2se") == [1, 0, 2]
     clearly = contender(ONE, 0, -1.1, 0.1, 0.04, k=12)
-    assert ranking((best, clearly, far), "validation_2se") == [0, 1, 2]
+    assert best_first((best, clearly, far), "validation_2se") == [0, 1, 2]
 
 
 def test_two_standard_errors_take_the_likelier_of_equally_large_structures():
     worse = contender(MOVED, 0, -1.1, 0.1, 0.06, k=13)
     best = contender(TWO, 0, -1.0, 0.0, 0.0, k=13)
-    assert ranking((worse, best), "validation_2se") == [1, 0]
+    assert best_first((worse, best), "validation_2se") == [1, 0]
 
 
 @pytest.mark.parametrize("gap", [0.5, 3.0, 7.0, 3000.0])
@@ -148,7 +149,7 @@ def test_two_standard_errors_prefer_the_smaller_of_structures_that_do_not_count_
     """Networks have no count; the smaller structure has fewer loadings and factors."""
     best = contender(TWO, math.nan, -1.0, 0.0, 0.0, k=math.nan)
     close = contender(ONE, math.nan, -1.1, 0.1, 0.06, k=math.nan)
-    assert ranking((best, close), "validation_2se") == [1, 0]
+    assert best_first((best, close), "validation_2se") == [1, 0]
 
 
 class Sampled(Scored):

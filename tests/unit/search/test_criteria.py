@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 
 from dtstat.search.counting import log_partitions, log_structures
-from dtstat.search.evaluate import (
+from dtstat.search.criteria import (
     CRITERIA,
     HELD_OUT,
     INFORMATION,
     STEP,
-    Proposal,
-    Scored,
     least_loading,
     price_of_cross_loading,
     price_of_parameter,
     price_of_structure,
     searching,
 )
+from dtstat.search.records import Proposal, Scored
 
 SIMPLE = np.repeat(np.eye(3, dtype=bool), 4, axis=0)
 LOG_100 = 4.605170185988092

@@ -7,7 +7,9 @@ from dtstat.factors.copula import fit_factors
 from dtstat.factors.robust import effective_rows
 from dtstat.factors.small_models import fit_small
 from dtstat.search import evaluate
-from dtstat.search.evaluate import INFORMATION, Evaluator, Fitted, Proposal
+from dtstat.search.criteria import INFORMATION
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.records import Fitted, Proposal
 
 N, P = 200, 9
 SAME_LIKELIHOOD = 0.05  # of a block: its search stops when a step gains less than 0.001

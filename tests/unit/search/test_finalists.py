@@ -10,7 +10,7 @@ from dtstat.core.errors import EstimationError
 from dtstat.curves import mala
 from dtstat.curves.estimate import Method, answers_log_likelihood
 from dtstat.factors.copula import latent_correlations
-from dtstat.search.evaluate import Evaluator, Fitted, Proposal
+from dtstat.search.evaluate import Evaluator
 from dtstat.search.finalists import (
     CurveRows,
     Curves,
@@ -19,6 +19,7 @@ from dtstat.search.finalists import (
     most_promising,
     validate_curves,
 )
+from dtstat.search.records import Fitted, Proposal
 
 ONE = np.ones((6, 1), dtype=bool)
 TWO = np.kron(np.eye(2), np.ones((3, 1))).astype(bool)

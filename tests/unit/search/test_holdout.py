@@ -8,8 +8,9 @@ import pytest
 import dtstat as dt
 from dtstat.factors.copula import fit_factors, latent_correlations
 from dtstat.factors.scores import learn_marginals, row_log_likelihoods
-from dtstat.search.evaluate import Evaluator, Proposal
+from dtstat.search.evaluate import Evaluator
 from dtstat.search.held_out import HeldOut, cross_validate, folds, split_rows, validate
+from dtstat.search.records import Proposal
 
 DATA = dt.load_dataset("holzinger_swineford_9")
 X = DATA.to_numpy(dtype=float)

@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from dtstat.search.choose import least_of_splits
 from dtstat.search.counting import _saddle_point, log_partitions
-from dtstat.search.evaluate import Evaluator, Rules
+from dtstat.search.evaluate import Evaluator
 from dtstat.search.joins import JoinedLevels, Prices, _Stage, correlations_of, grow
-from dtstat.search.levels import least_of_splits
+from dtstat.search.records import Rules
 from dtstat.search.tree import price_of_join
 from dtstat.structure.composites import Composites, Neighbors
 from dtstat.structure.groups import Groups

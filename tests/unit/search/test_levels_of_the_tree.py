@@ -5,15 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from dtstat.search.evaluate import Evaluator, Level, Proposal, Rules
-from dtstat.search.levels import (
-    NEARLY_ONE,
-    _by_steps,
-    _least_cost,
-    _with_steps,
-    search_tree,
-    unrelated_items,
-)
+from dtstat.search.choose import NEARLY_ONE, least_cost, rank_levels, with_steps
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.levels import search_tree, unrelated_items
+from dtstat.search.records import Level, Proposal, Rules
 from dtstat.structure.barcode import barcode
 from dtstat.structure.structure import Structure
 
@@ -68,7 +63,7 @@ def test_steps_by_hand(seed):
     rng = np.random.default_rng(seed)
     m, n = int(rng.integers(1, 15)), float(rng.integers(50, 1000))
     prices, agreed = rng.exponential(0.05, m), rng.random(m)
-    found = _with_steps(levels(prices.tolist(), agreed.tolist()), n)
+    found = with_steps(levels(prices.tolist(), agreed.tolist()), n)
     known = dict(enumerate(prices, start=2))
     for k, one in enumerate(found[1:], start=2):
         assert one.step == pytest.approx(plain_step(known, agreed[k - 2], k, n))
@@ -77,26 +72,27 @@ def test_steps_by_hand(seed):
 
 def test_a_step_in_numbers():
     """Three factors: c = .2, .1 below; .004 above; 1/n = .001."""
-    found = _with_steps(levels([0.2, 0.1, 0.004]), 1000.0)
+    found = with_steps(levels([0.2, 0.1, 0.004]), 1000.0)
     below = (math.log(0.201) + math.log(0.101)) / 2
     assert found[2].step == pytest.approx(below - math.log(0.005))
     assert [one.step for one in found[1:]].index(max(one.step for one in found[1:])) == 1
 
 
 def test_disagreement_makes_no_step_and_no_negative_one():
-    found = _with_steps(levels([0.2, 0.1, 0.004], [-0.2, math.nan, 0.5]), 1000.0)
+    found = with_steps(levels([0.2, 0.1, 0.004], [-0.2, math.nan, 0.5]), 1000.0)
     assert found[1].step == 0
-    assert found[2].step == _with_steps(levels([0.2, 0.1, 0.004]), 1000.0)[2].step  # one way only
+    assert found[2].step == with_steps(levels([0.2, 0.1, 0.004]), 1000.0)[2].step  # one way only
 
 
 def test_the_order_is_that_of_steps_among_what_is_supported_and_distinct():
     correlations = [0.3, NEARLY_ONE + 0.01, -NEARLY_ONE - 0.01, NEARLY_ONE, 0.3]
-    found = _with_steps(levels([0.1, 0.3, 0.2, 0.15, 0.01], None, correlations), 500.0)
-    order = _by_steps(found, 5)
+    found = with_steps(levels([0.1, 0.3, 0.2, 0.15, 0.01], None, correlations), 500.0)
+    steps = np.array([level.step for level in found])
+    order = rank_levels(steps, np.array(correlations), 5)
     assert set(order) == {1, 2, 5}  # 3 and 4 are nearly one; 6 is not supported
     assert order[-1] == 1
     assert found[order[0] - 1].step == max(found[k - 1].step for k in (2, 5))
-    assert _by_steps(found, 1) == [1]
+    assert rank_levels(steps, np.array(correlations), 1) == [1]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -128,7 +124,7 @@ def test_supported_is_the_finest_level_within_an_error_of_the_least_cost(seed, p
     fits = [evaluator.fit(Proposal(one.support, "")) for one in outcome.levels]
     costs = np.array([one.cost(criterion, n) for one in fits])
     least = int(np.argmin(costs))
-    assert _least_cost(evaluator, list(outcome.levels), rules, n) == least
+    assert least_cost(evaluator, list(outcome.levels), rules, n) == least
     gain = 2 * n / 250 * np.array([one.log_likelihood - fits[least].log_likelihood for one in fits])
     near = costs - costs[least] <= 2 * np.sqrt(np.maximum(gain, 0) * n / 250)
     most = least

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from dtstat.search.evaluate import INFORMATION, Evaluator, Proposal
+from dtstat.search.criteria import INFORMATION
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.records import Proposal
 from dtstat.search.refine import merge_while_better
 
 N = 500

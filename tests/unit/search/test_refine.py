@@ -7,8 +7,10 @@ import pytest
 
 import dtstat as dt
 from dtstat.factors.copula import latent_correlations
-from dtstat.search.evaluate import SALIENT, Evaluator, Outcome, Proposal, Rules
+from dtstat.search.criteria import SALIENT
+from dtstat.search.evaluate import Evaluator
 from dtstat.search.levels import search_tree
+from dtstat.search.records import Outcome, Proposal, Rules
 from dtstat.search.refine import refine
 from dtstat.structure.barcode import barcode
 

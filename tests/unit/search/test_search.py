@@ -7,9 +7,12 @@ import pytest
 
 import dtstat as dt
 from dtstat.factors.copula import latent_correlations
-from dtstat.search.evaluate import Evaluator, Proposal, Rules, least_loading, no_factors
-from dtstat.search.levels import count_rows, search_tree
-from dtstat.search.proposals import complete, search_threshold
+from dtstat.search.choose import count_rows
+from dtstat.search.criteria import least_loading
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.levels import search_tree
+from dtstat.search.records import Proposal, Rules, no_factors
+from dtstat.search.threshold import complete, search_threshold
 from dtstat.search.tree import Tree
 from dtstat.structure.barcode import barcode
 from dtstat.structure.path import candidates

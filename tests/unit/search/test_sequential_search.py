@@ -5,8 +5,9 @@ import pytest
 
 import dtstat as dt
 from dtstat.factors.copula import latent_correlations
-from dtstat.search.evaluate import Evaluator, Outcome, Proposal, Rules
+from dtstat.search.evaluate import Evaluator
 from dtstat.search.levels import search_tree
+from dtstat.search.records import Outcome, Proposal, Rules
 from dtstat.search.sequential import (
     CLEARLY_LOWER,
     _convincing,

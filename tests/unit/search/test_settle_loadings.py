@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.search.evaluate import Evaluator, Proposal, Rules, price_of_cross_loading
+from dtstat.search.criteria import price_of_cross_loading
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.records import Proposal, Rules
 from dtstat.search.refine import expected_gains, find_missing_loadings, settle_loadings, simplify
 
 N = 1000

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dtstat as dt
-from dtstat.search.evaluate import Evaluator, Proposal, Rules
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.records import Proposal, Rules
 from dtstat.search.tree import Tree, _cut, _most_agreed, price_of_join
 from dtstat.structure.barcode import barcode
 from dtstat.structure.groups import agreement, canonical_labels

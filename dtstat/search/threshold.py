@@ -10,16 +10,9 @@ import numpy as np
 from dtstat.core.arrays import BoolArray
 from dtstat.core.errors import EstimationError
 from dtstat.core.parallel import Progress, track
-from dtstat.search.evaluate import (
-    Evaluator,
-    Fitted,
-    Outcome,
-    Proposal,
-    Rules,
-    Scored,
-    least_loading,
-    no_factors,
-)
+from dtstat.search.criteria import least_loading
+from dtstat.search.evaluate import Evaluator
+from dtstat.search.records import Fitted, Outcome, Proposal, Rules, Scored, no_factors
 from dtstat.structure.cliques import attach
 from dtstat.structure.path import Candidate
 
