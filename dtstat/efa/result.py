@@ -288,13 +288,14 @@ class EFAFit(Saved, Printed, Diagrammed):
         return self.dependence.to_frame() - self.implied_correlations
 
     @property
+    @one_thread()
     def weights(self) -> pd.DataFrame:
         """Weights of standardized items in regression scores, R⁻¹ P Φ (Thurstone 1935)."""
         structure = self.rotated.pattern @ self.rotated.factor_correlations
-        # A generalized inverse, for an item may be a sum of others.
-        W = np.linalg.pinv(self.dependence.values, hermitian=True) @ structure
+        W = np.linalg.pinv(self.dependence.values, hermitian=True) @ structure  # R may be singular
         return self._by_factor(W, self.item_names)
 
+    @one_thread()
     def factor_scores(self, data: Any) -> pd.DataFrame:
         """Estimate everybody's position on every factor (regression scores).
 

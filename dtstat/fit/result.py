@@ -16,6 +16,7 @@ from dtstat.core.arrays import FloatArray
 from dtstat.core.canvas import draw
 from dtstat.core.diagram_text import Diagrammed
 from dtstat.core.errors import InputError
+from dtstat.core.parallel import one_thread
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary
 from dtstat.curves.estimate import NONLINEAR
@@ -136,6 +137,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         """
         return frames.level_frame(self)
 
+    @one_thread()
     def level(self, which: int | str) -> DTFit:
         """Return the fit at another level of the tree.
 
@@ -325,6 +327,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         listed = checks.flag("intervals", intervals, "True lists standard errors.")
         return fit_summary(self, checks.unit_interval("cutoff", cutoff, advice), rows, listed)
 
+    @one_thread()
     def path_scores(self) -> pd.DataFrame:
         """Score the structures of one threshold for all factors, by rising threshold.
 
@@ -390,6 +393,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         self._refuse_many("Pictures show")
         return draw(FIT_KINDS, self, kind, ax, options)
 
+    @one_thread()
     def report(
         self,
         path: str | os.PathLike[str],

@@ -30,6 +30,7 @@ _FEWEST_ROWS = 3  # that an error of measurement is computed from
 class ScoredFit(FitRecord):
     """A fit with what it says of people."""
 
+    @one_thread()
     def factor_scores(
         self, data: Any, method: str = "regression", sd: bool = False
     ) -> pd.DataFrame:
@@ -76,6 +77,7 @@ class ScoredFit(FitRecord):
         frame = pd.DataFrame(scores, index=index, columns=list(self.factor_names))
         return frame.assign(**{f"{f}_sd": errors[:, k] for k, f in enumerate(frame)} if sd else {})
 
+    @one_thread()
     def plausible_values(self, data: Any, draws: int = 5, seed: Seed = None) -> pd.DataFrame:
         """Draw everybody's position on every factor from what the answers leave open.
 
@@ -111,6 +113,7 @@ class ScoredFit(FitRecord):
         checks.size("draws", draws, (count, *X.shape))
         return draw_values(self, X, index, count, rng)
 
+    @one_thread()
     def reliability(self, data: Any = None) -> Reliability:
         """Alpha and omega of each factor's items with intervals, and what each item does for it.
 
@@ -137,6 +140,7 @@ class ScoredFit(FitRecord):
         items = ItemData(answers.values, self.item_names, answers.kinds, levels)
         return reliability_of_rows(items, self.structure)
 
+    @one_thread()
     def augment(self, data: Any) -> pd.DataFrame:
         """Return the data with one column of scores for each factor, named ``<factor>_score``."""
         return with_scores(data, self.factor_scores(data))
@@ -154,8 +158,7 @@ def score_rows(fit: FitRecord, X: FloatArray, method: str) -> tuple[FloatArray, 
                 "method",
             )
         return fit.responses.scores(X)
-    with one_thread():
-        return cast(Lines | Reflected, fit.responses).scores(X, method)
+    return cast(Lines | Reflected, fit.responses).scores(X, method)
 
 
 def sum_scores(fit: FitRecord, X: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -205,11 +208,10 @@ def draw_values(
             "Items of this fit have response curves, for which plausible values are not offered. "
             "Fit with estimator='copula'."
         )
-    with one_thread():
-        mean, V = cast(Lines | Reflected, fit.responses).posterior(X)
-        root = np.full_like(V, np.nan)
-        known = ~np.isnan(mean).any(axis=1)
-        root[known] = np.linalg.cholesky((V[known] + V[known].transpose(0, 2, 1)) / 2)
+    mean, V = cast(Lines | Reflected, fit.responses).posterior(X)
+    root = np.full_like(V, np.nan)
+    known = ~np.isnan(mean).any(axis=1)
+    root[known] = np.linalg.cholesky((V[known] + V[known].transpose(0, 2, 1)) / 2)
     frames = []
     for k in range(count):
         noise = rng.standard_normal(mean.shape)

@@ -18,8 +18,19 @@ import pandas as pd
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.reliability import cronbach_alpha
 from dtstat.sem.estimate import SEMEstimate
-from dtstat.sem.scores import measurement
+from dtstat.sem.scores import measurement, reliability, score_reliability
 from dtstat.sem.solution import correlation, square_frame
+
+
+def reliability_table(estimate: SEMEstimate) -> pd.DataFrame:
+    """Lay out what is known of the reliability of each factor's items, and of its scores."""
+    scores = np.nan if estimate.model.ordered else score_reliability(estimate)
+    found, shares = reliability(estimate), hierarchical_omega(estimate)
+    found["alpha"] = found["alpha"].fillna(shares["alpha"])
+    found["n_items"] = shares["n_items"]
+    found.insert(2, "omega_h", shares["omega_h"])
+    found.insert(3, "omega_total", shares["omega_total"])
+    return found.assign(score=pd.Series(scores, index=list(estimate.model.latent)))
 
 
 def hierarchical_omega(estimate: SEMEstimate) -> pd.DataFrame:

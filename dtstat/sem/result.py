@@ -26,11 +26,11 @@ from dtstat.sem.diagram import MODEL_KINDS, model_diagram
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.fit_measures import fit_measures
 from dtstat.sem.grouping import group_labels
-from dtstat.sem.hierarchy import hierarchical_omega, htmt
+from dtstat.sem.hierarchy import htmt, reliability_table
 from dtstat.sem.least_squares import standardized_residuals as ordered_residuals
 from dtstat.sem.residuals import standardized_residuals
 from dtstat.sem.response_scores import response_scores
-from dtstat.sem.scores import factor_scores, reliability, score_reliability
+from dtstat.sem.scores import factor_scores
 from dtstat.sem.summary import headline_text, model_summary
 from dtstat.structure.structure import Structure
 
@@ -148,19 +148,19 @@ class CFAFit(Saved, Printed, Diagrammed):
         )
 
     @property
+    @one_thread()
     def standardized(self) -> pd.DataFrame:
         """Fully standardized solution with its own standard errors (delta method).
 
         Columns: lhs, op, rhs, est.std, se, z, pvalue, ci.lower, ci.upper.
         """
-        with one_thread():
-            return solution.standardized_frame(self.estimate)
+        return solution.standardized_frame(self.estimate)
 
     @property
+    @one_thread()
     def fit_measures(self) -> dict[str, float]:
         """Fit measures by lavaan's names."""
-        with one_thread():
-            return fit_measures(self.estimate)
+        return fit_measures(self.estimate)
 
     @property
     def loadings(self) -> pd.DataFrame:
@@ -202,6 +202,7 @@ class CFAFit(Saved, Printed, Diagrammed):
         """Which items measure which factors, and which of them load negatively."""
         return solution.measurement_structure(self.estimate)
 
+    @one_thread()
     def residuals(self, kind: Literal["cor", "raw", "standardized"] = "cor") -> pd.DataFrame:
         """Show what the model leaves unexplained: observed less implied.
 
@@ -215,8 +216,7 @@ class CFAFit(Saved, Printed, Diagrammed):
         checks.choice("kind", kind, ("cor", "raw", "standardized"))
         if kind == "standardized":
             ordered = bool(self.estimate.model.ordered)
-            with one_thread():
-                parts = (ordered_residuals if ordered else standardized_residuals)(self.estimate)
+            parts = (ordered_residuals if ordered else standardized_residuals)(self.estimate)
             tables = [solution.square_frame(z, self.item_names) for z in parts]
             named = dict(zip(self.groups, tables, strict=True)) if self.groups else {}
             return pd.concat(named, names=["group"]) if named else tables[0]
@@ -230,6 +230,7 @@ class CFAFit(Saved, Printed, Diagrammed):
         table: pd.DataFrame = solution.by_group(self.estimate, left)
         return table
 
+    @one_thread()
     def modification_indices(self, sort: bool = True, minimum: float = 0.0) -> pd.DataFrame:
         """How much chi-square would fall if a parameter were added.
 
@@ -255,8 +256,7 @@ class CFAFit(Saved, Printed, Diagrammed):
             )
         sort = checks.flag("sort", sort, "True puts the largest first.")
         floor = checks.finite("minimum", minimum, "It is a value of chi-square, as 3.84.")
-        with one_thread():
-            table = solution.modification_indices(self.estimate)
+        table = solution.modification_indices(self.estimate)
         table = table[table["mi"] >= floor]
         if not sort:
             names = (*_OPERATORS, *model.groups, *model.latent, *model.observed)
@@ -268,6 +268,7 @@ class CFAFit(Saved, Printed, Diagrammed):
             )
         return table.reset_index(drop=True)
 
+    @one_thread()
     def factor_scores(self, data: Any, method: str = "regression") -> pd.DataFrame:
         """Estimate everybody's position on every factor.
 
@@ -307,6 +308,7 @@ class CFAFit(Saved, Printed, Diagrammed):
             scores[own] = score(view, X[own], kind)
         return pd.DataFrame(scores, index=index, columns=list(model.latent))
 
+    @one_thread()
     def reliability(self) -> pd.DataFrame:
         """Alpha, omega and average variance extracted of each factor, and how good its scores are.
 
@@ -316,17 +318,7 @@ class CFAFit(Saved, Printed, Diagrammed):
         the regression scores with the factor; NaN for ordered items, which have no such scores
         here. The items of a factor that is measured by factors are all of theirs.
         """
-
-        def table(view: SEMEstimate) -> pd.DataFrame:
-            scores = np.nan if view.model.ordered else score_reliability(view)
-            found, shares = reliability(view), hierarchical_omega(view)
-            found["alpha"] = found["alpha"].fillna(shares["alpha"])
-            found["n_items"] = shares["n_items"]
-            found.insert(2, "omega_h", shares["omega_h"])
-            found.insert(3, "omega_total", shares["omega_total"])
-            return found.assign(score=pd.Series(scores, index=list(view.model.latent)))
-
-        found: pd.DataFrame = solution.by_group(self.estimate, table)
+        found: pd.DataFrame = solution.by_group(self.estimate, reliability_table)
         return found
 
     def htmt(self) -> pd.DataFrame:
@@ -345,6 +337,7 @@ class CFAFit(Saved, Printed, Diagrammed):
         """
         return solution.measurement_text(self.estimate.model)
 
+    @one_thread()
     def summary(
         self,
         fit_measures: bool = True,
@@ -379,6 +372,7 @@ class CFAFit(Saved, Printed, Diagrammed):
             indices=self.modification_indices() if on["modindices"] else None,
         )
 
+    @one_thread()
     def factor_table(
         self, cutoff: float = 0.3, sort: bool = True, group: str | None = None
     ) -> FactorTable:

@@ -18,7 +18,7 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.checkpoints import CheckpointFile, checkpoint_seed, digest, open_checkpoint
 from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
-from dtstat.core.parallel import Jobs, Progress, check_jobs
+from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
 from dtstat.data.items import ItemData, as_items
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import RowDependence
@@ -47,6 +47,7 @@ from dtstat.trust.resampling import (
 from dtstat.trust.stability_result import SampleRound, Stability
 
 
+@one_thread()
 def stability(
     data: Data,
     n_boot: int = 200,

@@ -37,6 +37,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError
+from dtstat.core.parallel import one_thread
 from dtstat.core.saved import register
 from dtstat.core.tables import Printed
 from dtstat.data.items import as_items
@@ -108,6 +109,7 @@ class SurveyDesign(Printed):
         """Whether population dependence and standard errors are formulas."""
         return self.levels is None and measure in LATENT_VARIANCES
 
+    @one_thread()
     def dependence(self, measure: str = "kendall", seed: int = 0) -> DependenceMatrix:
         """Return the population dependence; from simulated rows where no formula is known."""
         names = self.structure.item_names
@@ -116,6 +118,7 @@ class SurveyDesign(Printed):
         X = self.draw(simulated_rows(measure), np.random.default_rng(seed))
         return dependence_matrix(as_items(X, screened=False), measure)
 
+    @one_thread()
     def margin(self, measure: str = "kendall", seed: int = 0) -> Margin:
         """Margins of the population."""
         found = self.dependence(measure, seed)

@@ -11,6 +11,9 @@ from dtstat.core.errors import InputError
 
 X = np.random.default_rng(1).normal(size=(50, 6))
 R = dt.DependenceMatrix.from_matrix(np.eye(6), 50)
+NINE = dt.load_dataset("holzinger_swineford_9")
+FOUND = dt.fit(NINE)
+MODEL, EXPLORED = dt.cfa(NINE, FOUND.structure), dt.efa(NINE, 3)
 CALLS = {
     "fit.api.fit_items": lambda: dt.fit(X),
     "fit.api.fit_curves": lambda: dt.fit(X, estimator="spline"),
@@ -24,6 +27,18 @@ CALLS = {
     "dependence.api.dependence_matrix": lambda: dt.dependence(X),
     "dependence.api.sparse_dependence": lambda: dt.dependence(X, floor=0.5),
     "fit.api.fit_items of a resampled fit": lambda: dt.stability(X, n_boot=2),
+    "trust.stability.row_dependence": lambda: dt.stability(NINE, n_boot=2, fit=FOUND),
+    "fit.result.at_level": lambda: FOUND.level(2),
+    "fit.frames.path_scores": lambda: FOUND.path_scores(),
+    "fit.scoring.score_rows": lambda: FOUND.factor_scores(NINE),
+    "fit.scoring.draw_values": lambda: FOUND.plausible_values(NINE),
+    "fit.scoring.reliability": lambda: FOUND.reliability(NINE),
+    "page.content.fit_page": lambda: FOUND.report("never.html"),
+    "sem.result.rows_to_score": lambda: MODEL.factor_scores(NINE),
+    "sem.result.factor_table": lambda: MODEL.factor_table(),
+    "sem.result.fit_measures": lambda: MODEL.fit_measures,
+    "efa.result.rows_to_score": lambda: EXPLORED.factor_scores(NINE),
+    "trust.survey.structure_margin": lambda: dt.survey_design(2, 4).margin(),
 }
 
 

@@ -88,11 +88,12 @@ def test_the_order_is_that_of_steps_among_what_is_supported_and_distinct():
     correlations = [0.3, NEARLY_ONE + 0.01, -NEARLY_ONE - 0.01, NEARLY_ONE, 0.3]
     found = with_steps(levels([0.1, 0.3, 0.2, 0.15, 0.01], None, correlations), 500.0)
     steps = np.array([level.step for level in found])
-    order = rank_levels(steps, np.array(correlations), 5)
+    between = np.array([level.correlation for level in found])
+    order = rank_levels(steps, between, 5)
     assert set(order) == {1, 2, 5}  # 3 and 4 are nearly one; 6 is not supported
     assert order[-1] == 1
     assert found[order[0] - 1].step == max(found[k - 1].step for k in (2, 5))
-    assert rank_levels(steps, np.array(correlations), 1) == [1]
+    assert rank_levels(steps, between, 1) == [1]
 
 
 @pytest.mark.parametrize("seed", range(6))
