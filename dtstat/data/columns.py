@@ -349,7 +349,7 @@ def _clean_text(
         raise InputError(
             f"item '{item}' mixes numbers with text; got {shown(column.iloc[row])} in row "
             f"{row + 1}. List the text in `missing_codes` if it means that the answer is missing, "
-            "or leave the item out with `columns`.",
+            "or leave the item out with `drop`.",
             argument="path",
         )
     return column.mask(missing)

@@ -24,6 +24,7 @@ from dtstat.data.formats import (
     read_spss,
     read_stata,
     require,
+    row_names,
 )
 
 Sheet = str | int | None
@@ -60,6 +61,7 @@ def _read_excel(path: Path, wanted: Sheet, header_rows: int | None) -> RawTable:
         program=header.program,
         aside=header.aside,
         notes=(note,) if others and wanted is None else (),
+        row_names=row_names(body, header.names),
     )
 
 

@@ -86,6 +86,8 @@ class RawTable:
         items.
     notes
         What was done that may not have been expected, as sentences.
+    row_names
+        Texts of a first column without a name, which is left out of ``frame``.
     """
 
     frame: pd.DataFrame
@@ -96,6 +98,7 @@ class RawTable:
     program: str | None = None
     aside: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    row_names: tuple[str, ...] = ()
 
 
 def read_delimited(path: Path, header_rows: int | None = None) -> RawTable:
@@ -125,7 +128,8 @@ def read_delimited(path: Path, header_rows: int | None = None) -> RawTable:
         first = [names, *first[1:]]
     header = read_header(first, header_rows)
     body = _below_header(text, separator, header.rows)
-    frame = _parse(body, separator, header.names)
+    cells = _parse(body, separator, len(header.names))
+    frame = named_table(cells, header.names)
     unclear = find_unclear_numbers(body, separator, header.names, frame)
     for item in unclear:
         frame[item] = _texts_of(body, separator, header.names, item)
@@ -136,6 +140,7 @@ def read_delimited(path: Path, header_rows: int | None = None) -> RawTable:
         unclear=unclear,
         program=header.program,
         aside=header.aside,
+        row_names=row_names(cells, header.names),
     )
 
 
@@ -194,25 +199,24 @@ def _below_header(text: str, separator: str, rows: int) -> str:
     return "\n" * reader.line_num + stream.read()
 
 
-def _parse(body: str, separator: str, names: Sequence[str]) -> pd.DataFrame:
+def _parse(body: str, separator: str, width: int) -> pd.DataFrame:
     # Only a matter of speed: columns that pandas leaves as text are parsed again, either way.
     commas = separator != "," and _ANY_COMMA.search(body[:_SAMPLE_CHARACTERS])
     if not body.strip():
-        return named_table(pd.DataFrame(columns=range(len(names)), dtype=object), names)
+        return pd.DataFrame(columns=range(width), dtype=object)
     # Rows longer than the header would otherwise lose their last fields with a mere warning.
     with foreign_warnings("error", pd.errors.ParserWarning):
-        frame = pd.read_csv(
+        return pd.read_csv(
             io.StringIO(body),
             sep=separator,
             decimal="," if commas else ".",
             header=None,
-            names=list(range(len(names))),
+            names=list(range(width)),
             index_col=False,
             keep_default_na=False,
             na_values=list(NA_TEXTS),
             low_memory=False,
         )
-    return named_table(frame, names)
 
 
 def _texts_of(body: str, separator: str, names: Sequence[str], item: str) -> pd.Series[Any]:
@@ -386,6 +390,14 @@ def named_table(frame: pd.DataFrame, header: Sequence[Any]) -> pd.DataFrame:
     kept = [k for k, name in enumerate(names) if name or not (k == 0 or unused[k])]
     check_names([names[k] for k in kept])
     return frame.iloc[:, kept].set_axis([names[k] for k in kept], axis=1)
+
+
+def row_names(frame: pd.DataFrame, header: Sequence[Any]) -> tuple[str, ...]:
+    """Texts of the first column if it has no name; numbers are mere counts of rows."""
+    if not len(header) or not (pd.isna(header[0]) or not str(header[0]).strip()):
+        return ()
+    cells = frame.iloc[:, 0].tolist()
+    return tuple(cells) if all(isinstance(cell, str) for cell in cells) else ()
 
 
 def require(package: str, feature: str) -> Any:

@@ -93,9 +93,10 @@ def _as_texts(labels: object, names: Sequence[str]) -> dict[str, Any]:
 
 def _read_codebook(path: str | os.PathLike[str]) -> pd.DataFrame:
     try:
-        return read_raw(path).frame
+        raw = read_raw(path)
     except InputError as error:  # two files may be read at a time: say which one it is
         raise InputError(str(error).replace("`path`", "`labels`"), "labels") from None
+    return raw.frame.set_axis(list(raw.row_names)) if raw.row_names else raw.frame
 
 
 def _from_codebook(book: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:

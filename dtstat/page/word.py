@@ -94,6 +94,7 @@ def _parts(
     if diagnosis is None:
         diagnosis = Diagnosis(fit, *implied_dependence(fit), None)
     sure = [Table(diagnosis_title(diagnosis), ("", ""), diagnosis_facts(diagnosis), "ll")]
+    sure += diagnosis.summary().tables[:1]  # each factor's own threshold and margin
     if stability is not None:
         sure.append(Table(stability_title(stability), ("", ""), stability_facts(stability), "ll"))
         sure += stability.summary().tables

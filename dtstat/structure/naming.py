@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from dtstat.core import checks
 from dtstat.core.errors import InputError, nearest
@@ -61,6 +62,7 @@ def new_names(
     ('F1', 'speed')
     """
     if isinstance(given, Mapping):
+        _refuse_new_to_old(given, factors, argument)
         _known(given, factors, argument)
         wanted = [given.get(name, name) for name in factors]
     elif isinstance(given, str) and len(factors) == 1:
@@ -112,6 +114,17 @@ def _known(names: Iterable[object], factors: Sequence[str], argument: str) -> No
                 f"`{argument}`: there is no factor '{name}'. {nearest(str(name), factors)}",
                 argument,
             )
+
+
+def _refuse_new_to_old(given: Mapping[Any, Any], factors: Sequence[str], argument: str) -> None:
+    """Tell those who put the new name first, as some data packages do, what the order is here."""
+    new, old = next(iter(given.items()), ("", ""))
+    if new not in factors and old in factors:
+        raise InputError(
+            f"`{argument}` goes from old to new names; got '{new}' first, which is no factor. Turn "
+            f"it round: {{'{old}': '{new}'}}.",
+            argument,
+        )
 
 
 def suggest_names(structure: Structure, texts: Mapping[str, str]) -> dict[str, str]:

@@ -115,8 +115,9 @@ def plan(
 
     Notes
     -----
-    Cost with 25 items: five to ten seconds. A survey that is fitted takes thirty times as long as
-    one whose pairs are looked at, one that is certified fifteen times, hence fewer of them.
+    Cost with 25 items: three seconds, with ratings five; twice that on slow machines. A survey
+    that is fitted takes thirty times as long as one whose pairs are looked at, one that is
+    certified fifteen times, hence fewer of them.
 
     Examples
     --------

@@ -55,6 +55,7 @@ in_r <- function(message, data = "data") {
     "(?<=[0-9])\\.(?=[,)])" = "",
     "ordered categorical" = "ordered factor",
     "A dict renames some of them" = "c(F1 = \"new\") renames some of them",
+    "Turn it round: \\{'([^']*)': '([^']*)'\\}" = "Turn it round: c(\\1 = \"\\2\")",
     "labels=\\{'item': 'its question', \\.\\.\\.\\}" = "labels = c(item = \"its question\", ...)",
     "a dict from item to text" = "a named vector, item to text",
     "Give a dict from item to its question, as in labels=\\{'q1': 'I worry a lot'\\}" =

@@ -119,6 +119,25 @@ knit_table <- function(table) {
   paste(c(paste(kable, collapse = "\n"), notes), collapse = "\n\n")
 }
 
+# The same for results whose tables are data frames.
+knit_frames <- function(frames, notes = character()) {
+  tables <- vapply(Filter(NROW, frames), knit_frame, "")
+  knitr::asis_output(paste(c("", tables, vapply(notes, markdown_text, ""), ""), collapse = "\n\n"))
+}
+
+knit_frame <- function(frame) {
+  frame <- frame[!vapply(frame, function(cells) all(is.na(cells)), NA)]
+  if (!is.null(frame$p.value)) frame$p.value <- format.pval(frame$p.value, digits = 2, eps = 0.001)
+  words <- vapply(frame, is.character, NA)
+  frame[words] <- lapply(frame[words], function(cells) {
+    ifelse(is.na(cells) | cells %in% c("NA", "NaN"), "", markdown_text(cells))
+  })
+  blank <- options(knitr.kable.NA = "")
+  on.exit(options(blank))
+  kable <- knitr::kable(frame, digits = 2, row.names = FALSE, format = "pipe")
+  paste(kable, collapse = "\n")
+}
+
 # Names of items mean nothing in Markdown.
 markdown_text <- function(text) {
   gsub("([][\\\\`*_{}<>|#$~&^])", "\\\\\\1", trimws(in_r(text)))
@@ -128,6 +147,9 @@ markdown_text <- function(text) {
 knit_print.dt_bootstrap <- function(x, ...) knit_summary(x, ...)
 
 #' @exportS3Method knitr::knit_print
+knit_print.dt_certificate <- function(x, ...) knit_summary(x, ...)
+
+#' @exportS3Method knitr::knit_print
 knit_print.dt_cfa <- function(x, ...) knit_summary(x, ...)
 
 #' @exportS3Method knitr::knit_print
@@ -135,6 +157,9 @@ knit_print.dt_comparison <- function(x, ...) knit_summary(x, ...)
 
 #' @exportS3Method knitr::knit_print
 knit_print.dt_dependence <- function(x, ...) knit_summary(x, ...)
+
+#' @exportS3Method knitr::knit_print
+knit_print.dt_description <- function(x, ...) knit_frames(x[c("items", "findings")], x$notes)
 
 #' @exportS3Method knitr::knit_print
 knit_print.dt_diagnosis <- function(x, ...) knit_summary(x, ...)
@@ -162,6 +187,14 @@ knit_print.dt_path <- function(x, ...) knit_summary(x, ...)
 
 #' @exportS3Method knitr::knit_print
 knit_print.dt_plan <- function(x, ...) knit_summary(x, ...)
+
+#' @exportS3Method knitr::knit_print
+knit_print.dt_regression <- function(x, ...) knit_frames(list(tidy(x, conf.int = TRUE)), x$notes)
+
+#' @exportS3Method knitr::knit_print
+knit_print.dt_reliability <- function(x, ...) {
+  knit_frames(x[c("factors", "items", "general")], x$notes)
+}
 
 #' @exportS3Method knitr::knit_print
 knit_print.dt_score_test <- function(x, ...) knit_summary(x, ...)

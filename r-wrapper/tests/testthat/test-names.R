@@ -101,3 +101,9 @@ test_that("texts may be a codebook, a file, or columns with labels", {
     expect_equal(dt_fit(rows, labels = given)$item_texts, wanted)
   }
 })
+
+test_that("new names that are given first are turned round in the message", {
+  skip_without_python()
+  fit <- dt_fit(nine())
+  expect_error(dt_rename(fit, c(speed = "F3")), 'Turn it round: c(F3 = "speed")', fixed = TRUE)
+})

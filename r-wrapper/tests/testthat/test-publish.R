@@ -71,3 +71,18 @@ test_that("a fit becomes a flextable", {
   expect_s3_class(table, "flextable")
   expect_identical(nrow(table$body$dataset), 9L)
 })
+
+test_that("tables that are data frames are knitted without empty columns and marks of missing", {
+  skip_without_python()
+  fit <- dt_fit(nine())
+  shown <- list(
+    dt_reliability(fit), dt_describe(nine()), dt_regress("F1 ~ F2 + F3", fit, nine()),
+    dt_certify(nine(), seed = 1)
+  )
+  text <- vapply(shown, function(x) as.character(knitr::knit_print(x)), "")
+  expect_match(text[1], "\\| *n_items\\|.*\\|F1 ")
+  expect_match(text[2], "\\|x1 +\\|")
+  expect_match(text[3], "\\|F3 .*robust")
+  expect_match(text[4], "Certified cliques")
+  expect_false(any(grepl("NaN|\\| *NA *\\||alpha_lower", text)))
+})

@@ -273,7 +273,7 @@ def test_missing_codes_of_columns_not_chosen_are_no_error(survey):
 
 
 MIXED = (
-    r"item 'b' mixes numbers with text; got 'often' in row 2\. List .*`missing_codes`.*`columns`"
+    r"item 'b' mixes numbers with text; got 'often' in row 2\. List .*`missing_codes`.*`drop`"
 )
 
 

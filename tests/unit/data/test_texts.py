@@ -77,3 +77,11 @@ def test_bundled_data_have_the_texts_of_their_codebooks():
         assert set(data.attrs["item_texts"]) == set(data.columns)
     people = dt.load_dataset("holzinger_swineford_9", people=True)
     assert people.attrs["item_texts"]["x4"] == "Paragraph comprehension"
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_a_codebook_in_a_file_may_have_its_items_as_row_names(tmp_path, ending):
+    book = pd.DataFrame({"text": ["Asked", "Age"]}, index=["a", "age"])
+    file = tmp_path / f"book.{ending}"
+    book.to_csv(file) if ending == "csv" else book.to_excel(file)
+    assert given_texts(file, ["a", "b"]) == {"a": "Asked"}

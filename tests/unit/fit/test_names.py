@@ -218,3 +218,8 @@ def test_draws_and_regressions_turn_with_the_factor():
     assert before["F2"] == pytest.approx(scores["F2"], abs=0.02)
     slopes = [dt.regress("F2 ~ F1", one, data).params["F1"] for one in (fit, turned)]
     assert slopes[0] == pytest.approx(-slopes[1], abs=1e-9)
+
+
+def test_new_names_that_are_given_first_are_turned_round_in_the_message(fit):
+    with pytest.raises(dt.InputError, match=r"Turn it round: \{'F1': 'Engagement'\}"):
+        fit.rename({"Engagement": "F1"})
