@@ -101,7 +101,7 @@ vignettes: $(VENV)/.dev  ## the vignettes as pages to read, in .build/vignettes;
 
 r-package: $(VENV)/.core  ## the R package with its vignettes, in .build/r; without torch, browser, linters
 	@sh tools/install_r.sh --build
-	$(PIP) hatchling
+	$(PIP) -e ".[regression,office]" hatchling
 	@sh tools/check_r.sh $(PY) build
 
 clean:  ## remove the environment and everything made
@@ -128,7 +128,7 @@ $(VENV)/.compiled: $(VENV)/.dev
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)
-	$(PIP) -e ".[survey,word,plot,sklearn,regression,neural,distributed,dev,docs]"
+	$(PIP) -e ".[survey,office,plot,sklearn,regression,neural,distributed,dev,docs]"
 	@touch $@ $(VENV)/.core
 
 # rpy2 is built against R, so R comes first; without R it cannot even be installed.

@@ -37,7 +37,9 @@ def r() -> None:
 USES = {
     "plot": [lambda: dt.solution_path(sample()).plot()],
     "survey": [lambda e=e: unread(f"a.{e}") for e in ("sav", "dta", "xlsx", "parquet")],
-    "word": [lambda: dt.solution_path(sample()).summary().save("a.docx")],
+    "office": [
+        lambda e=e: dt.solution_path(sample()).summary().save(f"a.{e}") for e in ("docx", "xlsx")
+    ],
     "neural": [lambda: dt.fit(sample(), estimator="neural", criterion="validation", seed=1)],
     "sklearn": [lambda: importlib.import_module("dtstat.interop.sklearn")],
     "regression": [

@@ -1,6 +1,6 @@
 """Tables, texts and pictures as Word documents and Excel workbooks.
 
-Word needs python-docx (the extra ``word``), Excel openpyxl (the extra ``survey``).
+Word needs python-docx, Excel openpyxl (the extra ``office`` has both).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def word_document(blocks: Sequence[Block]) -> bytes:
     MissingExtraError
         If python-docx is not installed.
     """
-    docx = _library("docx", "python-docx", "word", "Writing Word documents")
+    docx = _library("docx", "python-docx", "office", "Writing Word documents")
     document = docx.Document()
     document.core_properties.author = "dtstat"
     document.core_properties.comments = ""
@@ -269,7 +269,7 @@ def excel_workbook(grids: Sequence[Grid], head: Sequence[str] = ()) -> bytes:
     MissingExtraError
         If openpyxl is not installed.
     """
-    openpyxl = _library("openpyxl", "openpyxl", "survey", "Writing Excel files")
+    openpyxl = _library("openpyxl", "openpyxl", "office", "Writing Excel files")
     book = openpyxl.Workbook()
     book.properties.creator = "dtstat"
     book.remove(book.active)

@@ -166,8 +166,8 @@ class Table:
         Parameters
         ----------
         path
-            File that ends in .docx (needs python-docx, the extra ``word``), .xlsx (needs openpyxl,
-            the extra ``survey``), .tex, .html, .md, .csv or .txt.
+            File that ends in .docx or .xlsx (these need the extra ``office``), .tex, .html, .md,
+            .csv or .txt.
         style
             "plain" or "apa", as in :meth:`to_html`.
         caption

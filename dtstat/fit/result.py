@@ -416,7 +416,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         ----------
         path
             File to write: "report.html" for the page, "report.docx" for the document (needs
-            python-docx, the extra ``word``). A page written there before is replaced; a document,
+            python-docx, the extra ``office``). A page written there before is replaced; a document,
             which may have been edited, only with ``overwrite=True``.
         diagnosis
             Result of :func:`dtstat.diagnose` with the data, for intervals; made without them if

@@ -23,6 +23,7 @@ in_r <- function(message, data = "data") {
     "as a dict or a list" = "as a list",
     ", a numpy Generator or SeedSequence, or None" = " or NULL",
     " or a function of two columns" = "",
+    "^regress\\(\\)" = "dt_regress()",
     "\\bCFAFit: " = "Model: ",
     "\\bSurveyDesign: " = "Design: ",
     "part of a SurveyDesign" = "part of a design",
@@ -54,6 +55,8 @@ in_r <- function(message, data = "data") {
     "got array\\(\\[([^]]*)\\]\\)" = "got c(\\1)",
     "(?<=[0-9])\\.(?=[,)])" = "",
     "ordered categorical" = "ordered factor",
+    "Install it with: pip install \"dtstat\\[([a-z]+)\\]\".*$" =
+      "Install it with install_dtstat(extras = \"\\1\") and restart R.",
     "A dict renames some of them" = "c(F1 = \"new\") renames some of them",
     "Turn it round: \\{'([^']*)': '([^']*)'\\}" = "Turn it round: c(\\1 = \"\\2\")",
     "labels=\\{'item': 'its question', \\.\\.\\.\\}" = "labels = c(item = \"its question\", ...)",

@@ -14,14 +14,15 @@ oldest_python <- numeric_version("3.11")
 #' @param source What to install: `NULL` for the wheel that comes with this R package, the path of a
 #'   wheel or of a checkout, or "registry" for the published package.
 #' @param python Python to make the environment with, 3.11 or newer; `NULL` for the first one found.
-#' @param extras Optional parts, such as "neural" or "survey".
+#' @param extras Optional parts: "regression" for [dt_regress()], "office" for documents of Word and Excel;
+#'   "neural", which is large, for [dt_fit()] with the estimator "neural".
 #' @return The Python that dtstat is installed for, invisibly.
 #' @export
 #' @examples
 #' \dontrun{
 #' install_dtstat()
 #' }
-install_dtstat <- function(source = NULL, python = NULL, extras = character()) {
+install_dtstat <- function(source = NULL, python = NULL, extras = c("regression", "office")) {
   target <- install_target(source, extras)
   found <- c(what_is_found(), environment_found(), forced_found())
   plan <- install_plan(found, python)
