@@ -115,8 +115,8 @@ def plan(
 
     Notes
     -----
-    Cost with 25 items: three seconds, with ratings five; twice that on slow machines. A survey
-    that is fitted takes thirty times as long as one whose pairs are looked at, one that is
+    Cost with 25 items: three seconds, on slow machines two or three times that. A survey that is
+    fitted takes thirty times as long as one whose pairs are looked at, one that is
     certified fifteen times, hence fewer of them.
 
     Examples

@@ -18,10 +18,10 @@ from functools import partial
 import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
-from dtstat.core.errors import DTError, silenced
+from dtstat.core.errors import DTError, EstimationError, silenced
 from dtstat.core.parallel import Jobs, Progress, run, track
 from dtstat.core.saved import register
-from dtstat.data.items import ItemData, as_items
+from dtstat.data.items import ItemData, detect_kind, observed_levels
 from dtstat.dependence.compute import RowDependence, dependence_matrix
 from dtstat.dependence.measures import BRIDGES
 from dtstat.fit.request import FitRequest
@@ -79,13 +79,16 @@ class _SurveyEvent:
 
 
 def _drawn(design: SurveyDesign, n: int, rng: np.random.Generator) -> ItemData:
-    """Draw a survey; continuous answers need none of the checks that real ones do."""
+    """Draw a survey, whose answers need none of the checks that real ones do."""
     X = design.draw(n, rng)
-    if design.levels is not None:
-        return as_items(X, screened=False)
     p = X.shape[1]
     names = tuple(f"x{i + 1}" for i in range(p))
-    return ItemData(X, names, ("continuous",) * p, (None,) * p)
+    if design.levels is None:
+        return ItemData(X, names, ("continuous",) * p, (None,) * p)
+    levels = [observed_levels(x) for x in X.T]
+    if min(map(len, levels)) < 2:
+        raise EstimationError("Everybody has the same answer to an item.")
+    return ItemData(X, names, tuple(detect_kind(own) for own in levels), tuple(levels))
 
 
 def _thresholds_separate(
