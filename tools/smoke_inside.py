@@ -38,7 +38,7 @@ USES = {
     "plot": [lambda: dt.solution_path(sample()).plot()],
     "survey": [lambda e=e: unread(f"a.{e}") for e in ("sav", "dta", "xlsx", "parquet")],
     "office": [
-        lambda e=e: dt.solution_path(sample()).summary().save(f"a.{e}") for e in ("docx", "xlsx")
+        lambda e=e: dt.solution_path(sample()).summary().save(f"path.{e}") for e in ("docx", "xlsx")
     ],
     "neural": [lambda: dt.fit(sample(), estimator="neural", criterion="validation", seed=1)],
     "sklearn": [lambda: importlib.import_module("dtstat.interop.sklearn")],
