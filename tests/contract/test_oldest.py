@@ -27,7 +27,9 @@ def test_every_dependency_is_taken_at_its_bound(oldest, monkeypatch):
     taken = {f"{name}{extra}>={version}" for name, extra, version in oldest.promised()}
     pinned = {one for one in declared if one.split(">=")[0] in oldest.FROM_CONSTRAINTS}
     assert set(declared) - pinned <= taken
-    assert len(taken) == len(declared)
+    names = [one.split(">=")[0].split("[")[0] for one in set(declared)]
+    assert len(names) == len(set(names)), "two extras declare different bounds of one package"
+    assert len(taken) == len(names)
 
 
 def test_torch_is_the_one_that_developers_use(oldest):
