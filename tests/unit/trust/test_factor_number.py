@@ -142,3 +142,18 @@ def test_a_factor_too_small_to_be_seen_does_not_make_the_test_liberal():
         halves = [_Half.of(rows, part) for part in np.split(np.arange(2 * n), 2)]
         small += _tail(*halves, first, second) <= 0.05
     assert small / sets <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / sets)
+
+
+def test_influences_of_nearly_empty_tables_do_not_overflow():
+    """A row that counts for all others: its square and cube are no number, the tail is."""
+    X = answers(400, 2, simple(2, 4, 0.7), np.array([[1, 0.3], [0.3, 1]]))
+    R = np.corrcoef(X.T)
+    known = pair_influences(X, ["continuous"] * 8, "pearson", R)
+    first, second = np.zeros((2, 8, 2))
+    first[[0, 1], 0] = second[[2, 3], 0] = first[[4, 5], 1] = second[[6, 7], 1] = 0.5
+    half = _Half(R, known, 400)
+    assert _tail(half, half, first, second) < 1e-3
+    huge = known.copy()
+    huge[:, 0] *= 1e200
+    assert 0.3 < _tail(half, _Half(R, huge, 400), first, second) <= 0.5
+    assert _tail(half, _Half(R, 0 * known, 400), first, second) == 1.0
