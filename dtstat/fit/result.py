@@ -235,8 +235,8 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         """Fit of the structure as a confirmatory model, under lavaan's names.
 
         ``chisq`` is adjusted to the mean and variance that it has for these correlations (see
-        :mod:`dtstat.factors.robust`); CFI, TLI and RMSEA follow from the same statistic.
-        NaN if there is no test; ``reported.untested`` says why.
+        :mod:`dtstat.factors.robust`); CFI, TLI and RMSEA are of the same residuals, adjusted to
+        the mean alone. NaN if there is no test; ``reported.untested`` says why.
         """
         return factor_fit_measures(self.reported, self.n_obs)
 

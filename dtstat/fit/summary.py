@@ -287,7 +287,8 @@ def measure_notes(fit: DTFit) -> tuple[str, ...]:
     else:
         notes.append(
             "The chi-square is computed from the residual correlations and adjusted to the mean "
-            "and variance it has for correlations of this kind; CFI, TLI and RMSEA follow from it."
+            "and variance it has for correlations of this kind; CFI, TLI and RMSEA are of the same "
+            "residuals, adjusted to the mean alone, and cannot be computed from this chi-square."
         )
     if fit.nonlinear is not None:
         likelihood, error = fit.nonlinear.log_likelihood, fit.nonlinear.monte_carlo_se
