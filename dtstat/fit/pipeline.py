@@ -20,6 +20,7 @@ from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
 from dtstat.curves.result import NonlinearFit
 from dtstat.data.checks import quote_names
+from dtstat.data.description import SampleFacts
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
@@ -30,15 +31,15 @@ from dtstat.factors.copula import (
     FactorEstimate,
     LatentCorrelations,
     fit_factors,
-    is_single,
+    heywood_items,
     latent_correlations,
     nearest_correlation,
 )
 from dtstat.factors.difficulty import difficulty_pairs
-from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, MANY_ITEMS
+from dtstat.factors.maximum_likelihood import MANY_ITEMS
 from dtstat.factors.reported import Answers, Source, as_reported
 from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals
-from dtstat.fit.record import FitRecord, SampleFacts
+from dtstat.fit.record import FitRecord
 from dtstat.fit.request import FitRequest, Run, check_n_factors
 from dtstat.search.choose import count_rows
 from dtstat.search.criteria import HELD_OUT, INFORMATION
@@ -98,9 +99,8 @@ class Problem:
 def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     """Fit answers."""
     whole = prepare(items, request, run)
-    facts, notes = sample_facts(items, whole), warn_of_hidden(items, request)
+    notes = warn_of_hidden(items, request)
     learn = linear_marginals if request.estimator == "linear" else learn_marginals
-    margins = learn(items.values)
     held: HeldOut | None = None
     if request.criterion in ("validation", "validation_2se"):
         fitted_rows, held_rows = split_rows(items.n_rows, cast(int, request.seed))
@@ -113,7 +113,8 @@ def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
         if request.criterion == "cv":
             held = _cross_validate(items, evaluator, request, run, learn)
     choice = rank_found(evaluator, outcome, request.criterion, request.n_factors, held)
-    found = conclude(whole, request, run, choice, facts, margins, notes=notes)
+    facts = SampleFacts.of(items, whole.dependence.n_obs or items.n_rows)
+    found = conclude(whole, request, run, choice, facts, learn(items.values), notes=notes)
     return replace(found, notes=(*found.notes, *_warn_of_difficulty(items, found)))
 
 
@@ -215,24 +216,6 @@ def typical_rows(matrix: DependenceMatrix) -> int:
     return round(float(counts.size / np.sum(1.0 / counts)))
 
 
-def sample_facts(items: ItemData, whole: Problem) -> SampleFacts:
-    """Count rows, kinds of items, and items with ties."""
-    answered = items.n_rows - np.isnan(items.values).sum(axis=0)
-    distinct = np.array(
-        [
-            len(np.unique(x[~np.isnan(x)])) if own is None else len(own)
-            for own, x in zip(items.levels, items.values.T, strict=True)
-        ]
-    )
-    return SampleFacts(
-        items.n_rows,
-        whole.dependence.n_obs or items.n_rows,
-        items.n_complete,
-        {kind: items.kinds.count(kind) for kind in dict.fromkeys(items.kinds)},
-        int((distinct < answered).sum()),
-    )
-
-
 def find_structure(problem: Problem, request: FitRequest, run: Run) -> tuple[Evaluator, Outcome]:
     """Propose, fit and compare structures."""
     rules, k = request.rules, request.n_factors
@@ -298,6 +281,7 @@ def conclude(
     n_obs = cast(int, matrix.n_obs)
     ratings = request.estimator != "linear" and problem.latent.measure not in LATENT
     reported = as_reported(problem.source, estimate, support, n_obs, ratings, tested)
+    exact = heywood_items(reported.estimate)
     return FitRecord(
         call=request,
         dependence=matrix,
@@ -314,7 +298,7 @@ def conclude(
         grid=run.grid,
         sample=sample,
         marginals=margins,
-        notes=(*notes, *_warn_of_doubts(problem, reported.estimate)),
+        notes=(*notes, *_warn_of_doubts(problem, reported.estimate, exact)),
         nonlinear=curves,
         given_names=() if run.structure is None else run.structure.factor_names,
         tree=() if outcome is None else outcome.levels,
@@ -344,7 +328,7 @@ def warn_of_hidden(items: ItemData, request: FitRequest) -> tuple[str, ...]:
     """
     if request.draws_curves and (request.measure not in BRIDGES or request.search == GIVEN):
         return ()
-    pairs = hidden_pairs(items.values, items.pair_tables())
+    pairs = hidden_pairs(items)
     if not pairs:
         return ()
     first, names = pairs[0], items.names
@@ -362,11 +346,9 @@ def warn_of_hidden(items: ItemData, request: FitRequest) -> tuple[str, ...]:
     return (text,)
 
 
-def _warn_of_doubts(problem: Problem, estimate: FactorEstimate) -> Iterator[str]:
-    """Warn of what makes the fit doubtful, and yield the warnings."""
+def _warn_of_doubts(problem: Problem, estimate: FactorEstimate, exact: BoolArray) -> Iterator[str]:
+    """Warn of what makes the fit doubtful, and yield the warnings; ``exact`` are Heywood cases."""
     R, names = problem.latent.R, problem.dependence.names
-    exact = estimate.uniquenesses <= 1.01 * LEAST_UNIQUENESS
-    exact &= ~is_single(estimate.loadings)  # free of error by convention
     some = ", ".join([names[i] for i in np.flatnonzero(exact)][:5])
     doubts = {
         f"There are fewer rows ({problem.n}) than items ({len(R)}): the fit cannot be tested. If "

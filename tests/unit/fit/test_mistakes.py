@@ -94,7 +94,7 @@ SENTENCES = {
     "fit.level('3')": "a whole number, 'fine' or 'broad'; got '3'",
     "fit.level(99)": "at most 4; got 99",
     "fit.rename('visual')": "3 names, one per factor; got 1. A dict renames some",
-    "fit.rename({'visual': 'F1'})": "no factor 'visual'. Known: F1, F2, F3",
+    "fit.rename({'visual': 'F1'})": r"no factor. Turn it round: \{'F1': 'visual'\}",
     "fit.reflect('x1')": "no factor 'x1'",
     "fit.factor_scores(DATA[['x1', 'x2']])": "lack the item 'x3' and 6 more",
     "dt.stability(fit)": "got DTFit. A result does not keep the answers",
