@@ -10,8 +10,7 @@ import pandas as pd
 
 import dtstat as dt
 from dtstat.core.saved import to_bytes
-from dtstat.interop.diagram_view import diagram_view
-from dtstat.interop.view_parts import View, attributes, cells, numbers, texts
+from dtstat.interop.view_parts import View, attributes, cells, diagram_view, numbers, texts
 from dtstat.interop.wire import matrix, vector
 from dtstat.sem.summary import ParameterTable, ValueTable, headline
 

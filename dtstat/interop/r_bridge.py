@@ -36,8 +36,8 @@ from dtstat.core.canvas import check_options
 from dtstat.core.diagram_text import Diagrammed
 from dtstat.core.errors import DTError, DTWarning, InputError, nearest
 from dtstat.core.saved import from_bytes
-from dtstat.interop.diagram_view import diagram_view
 from dtstat.interop.model_views import by_group
+from dtstat.interop.view_parts import diagram_view
 from dtstat.interop.views import view
 from dtstat.interop.wire import RArray, RObject, Wire, decode, encode, matrix, vector
 from dtstat.structure.syntax import measured_structure

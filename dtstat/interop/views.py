@@ -16,7 +16,6 @@ from dtstat.efa.adequacy import KMO, BartlettTest
 from dtstat.fit.dendrogram import dendrogram, has_tree
 from dtstat.fit.frames import model_likelihood
 from dtstat.fit.summary import evidence_lines, level_tables, measure_notes, why_nothing
-from dtstat.interop.diagram_view import diagram_view
 from dtstat.interop.model_views import (
     bootstrap_view,
     cfa_view,
@@ -26,7 +25,7 @@ from dtstat.interop.model_views import (
     score_test_view,
     vuong_view,
 )
-from dtstat.interop.view_parts import View, attributes, broom, cells, numbers, texts
+from dtstat.interop.view_parts import View, attributes, broom, cells, diagram_view, numbers, texts
 from dtstat.interop.wire import RArray, matrix, vector
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.margin import Margin
