@@ -32,7 +32,7 @@ from dtstat.data.readers import as_frame
 from dtstat.sem.api import cfa
 from dtstat.sem.comparison import ModelComparison, compare_models
 from dtstat.sem.fitting import as_model, ordered_columns
-from dtstat.sem.grouping import find_groups
+from dtstat.sem.groups import find_groups
 from dtstat.sem.hypotheses import ScoreTest, score_test
 from dtstat.sem.result import CFAFit
 from dtstat.sem.summary import headline

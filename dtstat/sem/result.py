@@ -25,7 +25,7 @@ from dtstat.sem.defined import DRAWS, METHODS, SEED, defined_intervals
 from dtstat.sem.diagram import MODEL_KINDS, model_diagram
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.fit_measures import fit_measures
-from dtstat.sem.grouping import group_labels
+from dtstat.sem.groups import group_labels
 from dtstat.sem.hierarchy import htmt, reliability_table
 from dtstat.sem.least_squares import standardized_residuals as ordered_residuals
 from dtstat.sem.residuals import standardized_residuals
