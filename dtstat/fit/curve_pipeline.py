@@ -18,6 +18,8 @@ from dtstat.curves.result import summarize
 from dtstat.data.checks import quote_names
 from dtstat.data.description import SampleFacts
 from dtstat.data.items import ItemData, check_usable
+from dtstat.dependence.maximal import hidden_pairs
+from dtstat.dependence.measures import BRIDGES
 from dtstat.factors.scores import learn_marginals
 from dtstat.fit.pipeline import Problem, conclude, find_structure, prepare, warn_of_hidden
 from dtstat.fit.record import FitRecord
@@ -50,7 +52,10 @@ def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     rows = _rows(items, request)
     problem = prepare(rows.part, request, run)
     proposals, before = _proposals(problem, request, run)
-    notes = (*_warned(items, request), *warn_of_hidden(items, request))
+    # Curves of any dependence, or of a structure that was given, need no rank correlations.
+    ranked = request.measure in BRIDGES and request.search != GIVEN
+    hidden = hidden_pairs(items) if ranked else ()
+    notes = (*_warned(items, request), *warn_of_hidden(items, hidden))
     curves = replace(_curves(request, run), saved=_saved(items, request, run))
     contest = _compare(proposals, rows, problem, request, curves, run)
     everything = contenders(contest.scored, (), contest.n, contest.held)

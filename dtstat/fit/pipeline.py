@@ -24,7 +24,7 @@ from dtstat.data.description import SampleFacts
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.dependence.maximal import hidden_pairs, responsible_items
+from dtstat.dependence.maximal import HiddenPair, hidden_pairs, responsible_items
 from dtstat.dependence.measures import BRIDGES, LATENT
 from dtstat.dependence.on_demand import whole_matrix
 from dtstat.factors.copula import (
@@ -35,7 +35,7 @@ from dtstat.factors.copula import (
     latent_correlations,
     nearest_correlation,
 )
-from dtstat.factors.difficulty import difficulty_pairs
+from dtstat.factors.difficulty import DifficultyPair, difficulty_pairs
 from dtstat.factors.maximum_likelihood import MANY_ITEMS
 from dtstat.factors.reported import Answers, Source, as_reported
 from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals
@@ -99,7 +99,6 @@ class Problem:
 def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     """Fit answers."""
     whole = prepare(items, request, run)
-    notes = warn_of_hidden(items, request)
     learn = linear_marginals if request.estimator == "linear" else learn_marginals
     held: HeldOut | None = None
     if request.criterion in ("validation", "validation_2se"):
@@ -114,8 +113,13 @@ def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
             held = _cross_validate(items, evaluator, request, run, learn)
     choice = rank_found(evaluator, outcome, request.criterion, request.n_factors, held)
     facts = SampleFacts.of(items, whole.dependence.n_obs or items.n_rows)
-    found = conclude(whole, request, run, choice, facts, learn(items.values), notes=notes)
-    return replace(found, notes=(*found.notes, *_warn_of_difficulty(items, found)))
+    found = conclude(whole, request, run, choice, facts, learn(items.values))
+    hidden = hidden_pairs(items)
+    hard: tuple[DifficultyPair, ...] = ()
+    if request.measure not in LATENT and request.search != GIVEN:
+        hard = difficulty_pairs(items.values, found.support, found.estimate)
+    before, after = warn_of_hidden(items, hidden), _warn_of_difficulty(items, found, hard)
+    return replace(found, notes=(*before, *found.notes, *after))
 
 
 def fit_matrix(
@@ -320,15 +324,11 @@ def refuse_uncovered(support: BoolArray, names: tuple[str, ...], request: FitReq
         )
 
 
-def warn_of_hidden(items: ItemData, request: FitRequest) -> tuple[str, ...]:
-    """Warn of dependence that the measure or the estimator does not see; return the warning.
+def warn_of_hidden(items: ItemData, pairs: tuple[HiddenPair, ...]) -> tuple[str, ...]:
+    """Warn of dependence that the copula does not see; return the warning.
 
-    The copula compares structures by rank correlations, whatever they were read off. Curves of a
-    given structure need no measure.
+    It compares structures by rank correlations, whatever they were read off.
     """
-    if request.draws_curves and (request.measure not in BRIDGES or request.search == GIVEN):
-        return ()
-    pairs = hidden_pairs(items)
     if not pairs:
         return ()
     first, names = pairs[0], items.names
@@ -364,11 +364,10 @@ def _warn_of_doubts(problem: Problem, estimate: FactorEstimate, exact: BoolArray
         yield doubt
 
 
-def _warn_of_difficulty(items: ItemData, found: FitRecord) -> tuple[str, ...]:
+def _warn_of_difficulty(
+    items: ItemData, found: FitRecord, pairs: tuple[DifficultyPair, ...]
+) -> tuple[str, ...]:
     """Warn of factors that reflect the difficulty of the items; return the warning."""
-    if found.call.measure in LATENT or found.call.search == GIVEN:
-        return ()
-    pairs = difficulty_pairs(items.values, found.support, found.estimate)
     if not pairs:
         return ()
     names = found.factor_names

@@ -14,6 +14,7 @@ import pandas as pd
 from dtstat.core import canvas
 from dtstat.core.diagram import Diagram, Point, residual_arrow, written
 from dtstat.core.diagram_text import on_curve
+from dtstat.core.saved import to_bytes
 from dtstat.core.tables import Table
 from dtstat.interop.wire import RArray, vector
 
@@ -59,6 +60,11 @@ def texts(values: Iterable[str]) -> RArray:
 def attributes(one: object, *names: str) -> View:
     """Return attributes by their names."""
     return {name: getattr(one, name) for name in names}
+
+
+def kept(one: object, text: str) -> View:
+    """Return what R prints of a result, and its bytes, of which Python makes it again."""
+    return {"text": text, "state": to_bytes(one, compressed=False)}
 
 
 def cells(table: Table) -> View:
