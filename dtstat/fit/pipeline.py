@@ -15,9 +15,8 @@ from typing import cast
 
 import numpy as np
 
-from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
-from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
+from dtstat.core.errors import EstimationError, EstimationWarning, silenced, warn
 from dtstat.curves.result import NonlinearFit
 from dtstat.data.checks import quote_names
 from dtstat.data.description import SampleFacts
@@ -40,9 +39,9 @@ from dtstat.factors.maximum_likelihood import MANY_ITEMS
 from dtstat.factors.reported import Answers, Source, as_reported
 from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals
 from dtstat.fit.record import FitRecord
-from dtstat.fit.request import FitRequest, Run, check_n_factors
+from dtstat.fit.request import FitRequest, Run, check_matrix, check_n_factors
 from dtstat.search.choose import count_rows
-from dtstat.search.criteria import HELD_OUT, INFORMATION
+from dtstat.search.criteria import INFORMATION
 from dtstat.search.evaluate import Evaluator
 from dtstat.search.held_out import HeldOut, Learn, cross_validate, folds, split_rows, validate
 from dtstat.search.levels import fit_level, search_tree
@@ -56,7 +55,6 @@ from dtstat.structure.barcode import Barcode, barcode
 from dtstat.structure.cliques import attached_items
 from dtstat.structure.path import candidates
 
-_FEWEST_ROWS = 3
 _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 1e-3  # gain in log-likelihood of a step that stands still
 
 
@@ -126,32 +124,7 @@ def fit_matrix(
     matrix: DependenceMatrix, n_obs: int | None, request: FitRequest, run: Run
 ) -> FitRecord:
     """Fit a matrix of dependence, with the number of rows behind it."""
-    if request.draws_curves:
-        raise InputError(
-            f"The estimator '{request.estimator}' draws curves through answers, and a matrix has "
-            "none. Give the data, or use the estimator 'copula'.",
-            "estimator",
-        )
-    n = matrix.n_obs if n_obs is None else n_obs
-    if n is None:
-        raise InputError(
-            "`n_obs` is required for a matrix that does not record it: every criterion weighs fit "
-            "by the number of rows. Without it, solution_path() still lists the structures.",
-            "n_obs",
-        )
-    if request.criterion in HELD_OUT:
-        raise InputError(
-            f"The criterion '{request.criterion}' holds out rows, and a matrix has none. Give the "
-            "data, or use 'ebic', 'bic' or 'aic'.",
-            "criterion",
-        )
-    if request.estimator == "linear" and matrix.measure != "pearson":
-        raise InputError(
-            f"The estimator 'linear' needs Pearson correlations; the matrix is of the measure "
-            f"'{matrix.measure}'. Use the estimator 'copula', or give the data.",
-            "estimator",
-        )
-    rows = checks.integer("n_obs", n, _FEWEST_ROWS, "It is the number of rows behind the matrix.")
+    rows = check_matrix(matrix, n_obs, request)
     known = replace(matrix, n_obs=rows)
     n = rows if n_obs is not None else typical_rows(known)
     latent = latent_correlations(known)

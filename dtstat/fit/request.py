@@ -23,6 +23,7 @@ from dtstat.core.parallel import Jobs, Progress, check_jobs
 from dtstat.core.saved import register
 from dtstat.curves.estimate import NONLINEAR
 from dtstat.dependence.compute import Missing, PairFunction
+from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import REGISTRY
 from dtstat.search.criteria import CRITERIA, HELD_OUT, STEP, searching
 from dtstat.search.ranking import by_first_item, first_item_order
@@ -38,6 +39,7 @@ Estimator = Literal["copula", "linear", "spline", "neural", "variational"]
 Uncovered = Literal["attach", "report", "error"]
 Misfit = Literal["estimated", "none"]
 Preset = Literal["paper", "paper_fast"]
+_FEWEST_ROWS = 3  # behind a matrix
 _THRESHOLDS = re.compile(r"exact|given|[0-9]{1,7}")
 _VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
 # In code these would hide what it does, or end a line of it.
@@ -276,6 +278,36 @@ def check_n_factors(wanted: int | None, request: FitRequest, p: int) -> None:
             wanted,
             "Ask for fewer factors, or lower `min_children`.",
         )
+
+
+def check_matrix(matrix: DependenceMatrix, n_obs: int | None, request: FitRequest) -> int:
+    """Return the number of rows behind a matrix; refuse what a matrix alone cannot give."""
+    if request.draws_curves:
+        raise InputError(
+            f"The estimator '{request.estimator}' draws curves through answers, and a matrix has "
+            "none. Give the data, or use the estimator 'copula'.",
+            "estimator",
+        )
+    n = matrix.n_obs if n_obs is None else n_obs
+    if n is None:
+        raise InputError(
+            "`n_obs` is required for a matrix that does not record it: every criterion weighs fit "
+            "by the number of rows. Without it, solution_path() still lists the structures.",
+            "n_obs",
+        )
+    if request.criterion in HELD_OUT:
+        raise InputError(
+            f"The criterion '{request.criterion}' holds out rows, and a matrix has none. Give the "
+            "data, or use 'ebic', 'bic' or 'aic'.",
+            "criterion",
+        )
+    if request.estimator == "linear" and matrix.measure != "pearson":
+        raise InputError(
+            f"The estimator 'linear' needs Pearson correlations; the matrix is of the measure "
+            f"'{matrix.measure}'. Use the estimator 'copula', or give the data.",
+            "estimator",
+        )
+    return checks.integer("n_obs", n, _FEWEST_ROWS, "It is the number of rows behind the matrix.")
 
 
 _OPTIONS = (
