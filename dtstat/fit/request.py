@@ -148,15 +148,16 @@ def take_request(
     checks.choice("uncovered", asked.uncovered, get_args(Uncovered))
     checks.choice("misfit", asked.misfit, get_args(Misfit))
     checks.choice("missing", asked.missing, get_args(Missing))
+    refine = checks.flag("refine", asked.refine, "True looks for cross-loadings.")
     k, advice = asked.n_factors, "Leave it out to let the data decide."
-    known = None if structure is None else _take_structure(structure, asked.refine)
+    known = None if structure is None else _take_structure(structure, refine)
     request = replace(
         asked,
         measure=measure if isinstance(measure, str) else getattr(measure, "__name__", "function"),
         search=asked.search if known is None else GIVEN,
         thresholds=str(thresholds) if isinstance(thresholds, str | int) else "given",
         min_children=checks.check_children(asked.min_children),
-        refine=checks.flag("refine", asked.refine, "True looks for cross-loadings."),
+        refine=refine,
         finalists=checks.integer(
             "finalists", asked.finalists, 1, "The best three are the default."
         ),
