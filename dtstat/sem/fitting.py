@@ -90,7 +90,7 @@ def fit_model(
     frame, names = _columns(data, moments)
     given = as_model(model)
     said = ordered_columns(frame, given, estimator, missing) if ordered is None else ordered
-    wanted = _check_ordered(said)
+    wanted = check_ordered(said)
     chosen, is_ordered, handling = _choose_estimator(estimator, missing, bool(wanted))
     gaps = handling == "fiml"
     scale = checks.choice("parameterization", parameterization, ("delta", "theta"))
@@ -243,7 +243,7 @@ def ordered_columns(
     return tuple(name for name in said if name in observed and name not in predictors)
 
 
-def _check_ordered(ordered: object) -> bool | tuple[str, ...]:
+def check_ordered(ordered: object) -> bool | tuple[str, ...]:
     """Names of ordered items, True for all, False for none."""
     if ordered is None or isinstance(ordered, bool):
         return bool(ordered)
