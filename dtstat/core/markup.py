@@ -12,8 +12,8 @@ import csv
 import html
 import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 STYLES = ("plain", "apa")
 _LATEX = {
@@ -64,6 +64,8 @@ class Grid:
         Sentences below it.
     apa
         Whether it is in the style of the APA.
+    pictures
+        By the header of a column, what HTML draws in the place of its cells.
     """
 
     number: str
@@ -73,6 +75,7 @@ class Grid:
     alignment: str
     notes: tuple[str, ...]
     apa: bool
+    pictures: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def long(self) -> tuple[bool, ...]:
@@ -169,8 +172,7 @@ def html_table(grid: Grid) -> str:
     sides = {"l": "left", "r": "right"}
     rule = "1px solid currentColor"
 
-    def row(tag: str, cells: Sequence[str], border: str) -> str:
-        shown = [_html_cell(tag, cell, grid) for cell in cells]
+    def row(tag: str, shown: Iterable[str], border: str) -> str:
         written = (
             f'<{tag} style="text-align: {sides[side]}{border}">{cell}</{tag}>'
             for cell, side in zip(shown, grid.alignment, strict=True)
@@ -178,8 +180,15 @@ def html_table(grid: Grid) -> str:
         return f"<tr>{''.join(written)}</tr>"
 
     lines = f"; border: 0; border-top: {rule}; border-bottom: {rule}" if grid.apa else ""
-    rows = [row("th", grid.headers, lines)] if any(grid.headers) else []
-    rows += [row("td", cells, "; border: 0" if grid.apa else "") for cells in grid.rows]
+    headers = [_html_header(name, grid.apa) for name in grid.headers]
+    rows = [row("th", headers, lines)] if any(headers) else []
+    columns = [
+        grid.pictures[name] if name in grid.pictures else map(html.escape, column)
+        for name, *column in zip(grid.headers, *grid.rows, strict=True)
+    ]
+    rows += [
+        row("td", cells, "; border: 0" if grid.apa else "") for cells in zip(*columns, strict=True)
+    ]
     title = html.escape(grid.title)
     if not grid.apa:
         caption = [f"<caption>{title}</caption>"] if title else []
@@ -191,9 +200,9 @@ def html_table(grid: Grid) -> str:
     return "\n".join([top, head, *rows, "</table>", *note])
 
 
-def _html_cell(tag: str, cell: str, grid: Grid) -> str:
-    escaped = html.escape(cell)
-    return f"<i>{escaped}</i>" if tag == "th" and grid.apa and cell in ITALIC else escaped
+def _html_header(name: str, apa: bool) -> str:
+    escaped = html.escape(name)
+    return f"<i>{escaped}</i>" if apa and name in ITALIC else escaped
 
 
 def latex_escape(text: str) -> str:

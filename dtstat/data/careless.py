@@ -116,7 +116,10 @@ def covariance(X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     S = np.atleast_2d(pd.DataFrame(X).cov().to_numpy())
     if not np.isfinite(S).all():
         return None
-    eigenvalues = np.linalg.eigvalsh(S / np.sqrt(np.outer(np.diag(S), np.diag(S))))
+    R = S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
+    if not np.isfinite(R).all():  # answers so small that their squares are 0
+        return None
+    eigenvalues = np.linalg.eigvalsh(R)
     return (mean, S) if eigenvalues[0] > _SMALLEST * eigenvalues[-1] else None
 
 

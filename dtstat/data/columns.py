@@ -26,6 +26,7 @@ from dtstat.data.formats import NA_TEXTS, Code
 Codes = Code | Iterable[Code]
 MissingCodes = Codes | Mapping[str, Codes] | None
 
+_ROWS = 1 << 16  # of a table, read at a time
 _LONGEST_NUMBER = 1_000  # characters; more digits than any number has, and long texts take long
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?\d+")
@@ -87,6 +88,32 @@ def parse_cells(column: pd.Series[Any], decimal_comma: bool = False) -> ParsedCe
         else:
             values[row] = number
     return ParsedCells(values, refused)
+
+
+def table_numbers(
+    frame: pd.DataFrame, names: Sequence[str]
+) -> tuple[NDArray[np.float64], Sequence[bool]]:
+    """Values of a table, and which columns said that theirs are ordered levels."""
+    kinds = list(frame.dtypes)
+    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds):
+        values = _float_table(frame)
+        long = [kind.kind in "iu" and kind.itemsize == 8 for kind in kinds]
+        largest = np.maximum(values.max(axis=0), -values.min(axis=0))
+        if (largest[long] >= LARGEST_WHOLE).any():
+            for name, (_, column) in zip(names, frame.items(), strict=True):
+                check_whole(column, name)
+        return values, [False] * len(names)
+    columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
+    values = np.column_stack([column.values for column in columns])
+    return values, [column.ordered for column in columns]
+
+
+def _float_table(frame: pd.DataFrame) -> NDArray[np.float64]:
+    """Numbers of a table, row after row in memory; long tables in blocks, which caches hold."""
+    values = np.empty(frame.shape)
+    for start in range(0, len(frame), _ROWS):
+        values[start : start + _ROWS] = frame.iloc[start : start + _ROWS].to_numpy(np.float64)
+    return values
 
 
 def column_numbers(column: pd.Series[Any], item: str) -> NumberColumn:

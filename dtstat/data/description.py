@@ -1,9 +1,11 @@
-"""What the answers look like, and what to look at before anything is computed from them."""
+"""What the answers look like, and what to look at before anything is computed from them.
+
+Also what a fit keeps of the data it was made of, in numbers: :class:`SampleFacts`.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,10 +15,12 @@ import pandas as pd
 from dtstat.core import canvas, checks
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import InputError, shorten_middle
+from dtstat.core.export import html_fragment
 from dtstat.core.parallel import one_thread
+from dtstat.core.saved import register
 from dtstat.core.tables import Printed, Summary, Table
 from dtstat.data.checks import check_finite, check_names
-from dtstat.data.columns import column_numbers
+from dtstat.data.columns import table_numbers
 from dtstat.data.items import ItemData, ItemKind, detect_kind, observed_levels
 from dtstat.data.levels import count_levels
 from dtstat.data.readers import as_frame, items_only
@@ -143,9 +147,50 @@ class Description(Printed):
         return self.summary().to_text()
 
     def _repr_html_(self) -> str:
-        drawn = iter([_drawn_bars(counts) for counts in self.bars if counts.any()])
-        bars = re.compile(rf"(?<=>)[{_BLOCKS}]+(?=</td>)")
-        return bars.sub(lambda cell: next(drawn, cell[0]), self.summary().to_html())
+        summary = self.summary()
+        items, *others = summary.grids()
+        drawn = replace(items, pictures={"answers": [*map(_drawn_bars, self.bars)]})
+        return html_fragment(summary.head, [drawn, *others])
+
+
+@register()
+@dataclass(frozen=True)
+class SampleFacts:
+    """What the data of a fit were.
+
+    Attributes
+    ----------
+    n_given, n_used, n_complete
+        Rows given and used, and complete rows.
+    kinds
+        Number of items by kind.
+    n_tied
+        Items to which two people gave the same answer; None in files that do not say.
+    """
+
+    n_given: int
+    n_used: int
+    n_complete: int
+    kinds: dict[str, int]
+    n_tied: int | None = None
+
+    @classmethod
+    def of(cls, items: ItemData, n_used: int) -> SampleFacts:
+        """Count rows, kinds of items, and items with ties."""
+        answered = items.n_rows - np.isnan(items.values).sum(axis=0)
+        distinct = np.array(
+            [
+                len(np.unique(x[~np.isnan(x)])) if own is None else len(own)
+                for own, x in zip(items.levels, items.values.T, strict=True)
+            ]
+        )
+        return cls(
+            items.n_rows,
+            n_used,
+            items.n_complete,
+            {kind: items.kinds.count(kind) for kind in dict.fromkeys(items.kinds)},
+            int((distinct < answered).sum()),
+        )
 
 
 @np.errstate(over="ignore", invalid="ignore")  # moments of answers near the largest number
@@ -204,7 +249,7 @@ def describe(
             f"the data must have answers; got {frame.shape[0]} rows and {frame.shape[1]} items.",
             "data",
         )
-    values, ordered = _numbers(frame, names)
+    values, ordered = table_numbers(frame, names)
     check_finite(values, names)
     kinds = [_kind(values[:, k], ordered[k]) for k in range(len(names))]
     answers = ScreenedData.of(values, names, kinds)
@@ -218,11 +263,6 @@ def describe(
     bars = tuple(answer_bars(*count_levels(column)) for column in values.T)
     items = _item_frame(answers, texts)
     return Description(items, findings, people, share, tuple(notes), bars)
-
-
-def _numbers(frame: pd.DataFrame, names: Sequence[str]) -> tuple[FloatArray, list[bool]]:
-    columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
-    return np.column_stack([one.values for one in columns]), [one.ordered for one in columns]
 
 
 def _kind(x: FloatArray, ordered: bool) -> ItemKind:
@@ -286,6 +326,8 @@ def _text_bars(counts: FloatArray) -> str:
 
 
 def _drawn_bars(counts: FloatArray) -> str:
+    if not counts.any():
+        return ""
     top, width, height = max(counts.max(), 1.0), 8, 18
     bars = "".join(
         f'<rect x="{k * width}" y="{height - height * c / top:.1f}" width="{width - 1}" '

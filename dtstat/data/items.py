@@ -13,7 +13,7 @@ A user who knows better passes ``kinds``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.checkpoints import digest
-from dtstat.core.checks import LARGEST_WHOLE
 from dtstat.core.errors import DataWarning, InputError, nearest, warn
 from dtstat.core.parallel import Progress, one_thread
 from dtstat.core.tables import Printed
@@ -40,11 +39,11 @@ from dtstat.data.checks import (
     warn_of_codes,
     warn_of_combinations,
 )
-from dtstat.data.columns import check_whole, column_numbers
+from dtstat.data.columns import column_numbers, table_numbers
 from dtstat.data.levels import Counted, count_columns, count_levels
 from dtstat.data.pair_tables import PairTables, count_pairs, suits_pair_tables
 from dtstat.data.readers import as_frame, has_names, items_only
-from dtstat.data.texts import texts_of
+from dtstat.data.texts import Labels, given_texts, texts_of
 
 ItemKind = Literal["binary", "ordinal", "continuous"]
 Kinds = ItemKind | Mapping[str, ItemKind] | None
@@ -54,7 +53,6 @@ KNOWN_KINDS: dict[str, ItemKind] = {kind: kind for kind in get_args(ItemKind)}
 # Fewer rows than this count up by chance often enough to make the warning a nuisance.
 MIN_ROWS_OF_COUNTER = 10
 R_MISSING_INTEGER = -(2**31)
-_BLOCK = 1 << 16  # rows
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -165,6 +163,12 @@ class ItemData(Printed):
         """
         return self.take(np.flatnonzero(~np.isnan(self.values).any(axis=1)))
 
+    def labeled(self, labels: Labels) -> ItemData:
+        """Return the same items with the texts that a user gives, as in :func:`dtstat.fit`."""
+        if labels is None:
+            return self
+        return replace(self, texts={**self.texts, **given_texts(labels, self.names)})
+
     def to_frame(self) -> pd.DataFrame:
         """Return the answers as a new DataFrame."""
         return pd.DataFrame(self.values.copy(), columns=list(self.names))
@@ -234,7 +238,7 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     names = tuple(str(name) for name in frame.columns)
     check_names(names)
     check_shape(*frame.shape)
-    values, ordered = _numbers(frame, names)
+    values, ordered = table_numbers(frame, names)
     values = _without_r_missing(values, names)
     values.setflags(write=False)  # nobody else has it, and ItemData need not copy it
     check_finite(values, names)
@@ -328,29 +332,6 @@ def with_scores(data: Any, scores: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**added)
 
 
-def _numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> tuple[FloatArray, Sequence[bool]]:
-    """Values of a table, and which columns said that theirs are ordered levels."""
-    kinds = list(frame.dtypes)
-    if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds):
-        values = _float_table(frame)
-        long = [kind.kind in "iu" and kind.itemsize == 8 for kind in kinds]
-        if any(long) and (np.abs(values[:, long]) >= LARGEST_WHOLE).any():
-            for name, (_, column) in zip(names, frame.items(), strict=True):
-                check_whole(column, name)
-        return values, [False] * len(names)
-    columns = [column_numbers(c, name) for name, (_, c) in zip(names, frame.items(), strict=True)]
-    values = np.column_stack([column.values for column in columns])
-    return values, [column.ordered for column in columns]
-
-
-def _float_table(frame: pd.DataFrame) -> FloatArray:
-    """Numbers of a table, row after row in memory; long tables in blocks, which caches hold."""
-    values = np.empty(frame.shape)
-    for start in range(0, len(frame), _BLOCK):
-        values[start : start + _BLOCK] = frame.iloc[start : start + _BLOCK].to_numpy(np.float64)
-    return values
-
-
 def _without_r_missing(values: FloatArray, names: tuple[str, ...]) -> FloatArray:
     """Take −2147483648 for missing: R's NA of whole numbers, as older bridges hand it over."""
     missing = values == R_MISSING_INTEGER
@@ -438,11 +419,6 @@ def detect_kind(levels: Levels, ordered: bool = False) -> ItemKind:
         return "binary"
     few_whole = len(levels) <= MAX_ORDINAL_LEVELS and all(v.is_integer() for v in levels)
     return "ordinal" if ordered or few_whole else "continuous"
-
-
-def detect_kinds(values: NDArray[np.float64], ordered: Sequence[bool]) -> tuple[ItemKind, ...]:
-    """Apply the rule to all columns; each must have an answer."""
-    return _kinds_of(count_columns(values), ordered)
 
 
 def _kinds_of(columns: Sequence[Counted], ordered: Sequence[bool]) -> tuple[ItemKind, ...]:

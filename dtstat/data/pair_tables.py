@@ -12,7 +12,7 @@ answers are read once, and never copied:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +56,17 @@ class PairTables:
         p = len(self.levels)
         start = i * p - i * (i + 1) // 2
         return self.cells[start : start + p - i - 1]
+
+    def matrix(self, measure: Callable[[Table], FloatArray]) -> FloatArray:
+        """(p, p) values of a symmetric measure, which is 1 of an item with itself.
+
+        ``measure`` takes the tables of an item with the items after it.
+        """
+        p = len(self.levels)
+        R = np.eye(p)
+        for i in range(p - 1):
+            R[i, i + 1 :] = R[i + 1 :, i] = measure(self.of_item(i))
+        return R
 
     def margins(self) -> Iterator[tuple[FloatArray, IntArray]]:
         """Yield the answers of each item, and how many rows gave each."""

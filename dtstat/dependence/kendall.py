@@ -160,11 +160,7 @@ def _popcount(x: np.uint64) -> np.uint64:
 
 def kendall_from_counts(tables: PairTables) -> FloatArray:
     """Tau-b of all pairs of ratings from their counts."""
-    p = len(tables.levels)
-    R = np.eye(p)
-    for i in range(p - 1):
-        R[i, i + 1 :] = R[i + 1 :, i] = _of_tables(tables.of_item(i))
-    return R
+    return tables.matrix(_of_tables)
 
 
 @kernel

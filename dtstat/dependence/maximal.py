@@ -17,6 +17,7 @@ import numpy as np
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
 from dtstat.core.saved import register
+from dtstat.data.items import ItemData
 from dtstat.data.levels import find_levels
 from dtstat.data.pair_tables import PairTables
 from dtstat.dependence.spearman import average_ranks
@@ -108,13 +109,13 @@ class HiddenPair:
         return self.any_correlation - self.rank_correlation
 
 
-def hidden_pairs(X: FloatArray, tables: PairTables | None = None) -> tuple[HiddenPair, ...]:
-    """Pairs whose dependence rank correlations miss, the clearest first.
+def hidden_pairs(items: ItemData) -> tuple[HiddenPair, ...]:
+    """Pairs of items whose dependence rank correlations miss, the clearest first.
 
-    X is (n, p), NaN where missing, no column constant. With more than 300 items nothing is looked
-    for. With ``tables``, the counts of X, the rows are not read.
+    With more than 300 items nothing is looked for.
     """
-    return tuple(pair for pair in exceeding_pairs(X, _GAP, tables) if pair.excess > _GAP)
+    pairs = exceeding_pairs(items.values, _GAP, items.pair_tables())
+    return tuple(pair for pair in pairs if pair.excess > _GAP)
 
 
 def exceeding_pairs(
@@ -122,7 +123,8 @@ def exceeding_pairs(
 ) -> tuple[HiddenPair, ...]:
     """Pairs that depend on each other by more than ranks show, and by more than chance explains.
 
-    Pairs that exceed by less than ``gap`` may be left out.
+    X is (n, p), NaN where missing, no column constant; with ``tables``, its counts, the rows are
+    not read. Pairs that exceed by less than ``gap`` may be left out.
     """
     p = X.shape[1]
     if p > _MOST_ITEMS:

@@ -56,11 +56,7 @@ def spearman_from_tables(
 
 def spearman_from_counts(tables: PairTables) -> FloatArray:
     """Spearman's correlation from the counts of all pairs; NaN for a pair with a constant item."""
-    p = len(tables.levels)
-    R = np.eye(p)
-    for i in range(p - 1):
-        R[i, i + 1 :] = R[i + 1 :, i] = _of_tables(tables.of_item(i))
-    return R
+    return tables.matrix(_of_tables)
 
 
 def suits_tables(codes: Codes) -> bool:

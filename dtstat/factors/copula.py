@@ -283,3 +283,9 @@ def is_single(loadings: FloatArray) -> BoolArray:
     has = loadings != 0
     single: BoolArray = (has[:, has.sum(axis=0) == 1].any(axis=1)) & (has.sum(axis=1) == 1)
     return single
+
+
+def heywood_items(estimate: FactorEstimate) -> BoolArray:
+    """(p,) which items the factors explain without error, those left out that do by convention."""
+    exact = estimate.uniquenesses <= 1.01 * LEAST_UNIQUENESS
+    return exact & ~is_single(estimate.loadings)

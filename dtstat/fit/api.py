@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 import pandas as pd
 
 from dtstat.core import checks
-from dtstat.core.checkpoints import CheckpointFile, checkpoint_seed
-from dtstat.core.checks import Seed, Thresholds, check_children, check_thresholds
+from dtstat.core.checkpoints import CheckpointFile
+from dtstat.core.checks import Seed, Thresholds
 from dtstat.core.errors import InputError, nearest
-from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
+from dtstat.core.parallel import Jobs, Progress, one_thread
 from dtstat.data.items import ItemData, as_items
 from dtstat.data.readers import as_frame, has_names, take_columns
 from dtstat.data.texts import Labels, given_texts, texts_of
@@ -33,17 +32,11 @@ from dtstat.fit.request import (
     Run,
     Search,
     Uncovered,
-    apply_preset,
-    check_request,
-    settle_criterion,
-    settle_randomness,
-    whole_n_factors,
+    take_request,
 )
 from dtstat.fit.result import DTFit
-from dtstat.search.ranking import by_first_item, first_item_order
-from dtstat.search.records import GIVEN
 from dtstat.structure.structure import Structure
-from dtstat.structure.syntax import Given, as_structure
+from dtstat.structure.syntax import Given
 
 
 def fit(
@@ -217,65 +210,37 @@ def fit(
       F2: x4 x5 x6
       F3: x7 x8 x9
     """
-    known = _check_structure(structure, search, refine)
-    data = _take_correlations(data, n_obs)
-    if isinstance(data, SparseDependence):
-        raise InputError(
-            "`data` must contain all pairs, but only those above a floor were kept. Fit the items "
-            "of some factors: fit(data[items]), with items from solution_path(...).at(threshold).",
-            "data",
-        )
+    data = _take_matrix(data, n_obs)
     if isinstance(data, DependenceMatrix):
         measure = data.measure
-    request = FitRequest(
-        measure=measure if isinstance(measure, str) else getattr(measure, "__name__", "function"),
-        search=search if known is None else GIVEN,
-        thresholds=str(thresholds) if isinstance(thresholds, str | int) else "given",
+    asked = FitRequest(
+        search=search,
         estimator=estimator,
         criterion=criterion,
-        min_children=check_children(min_children),
+        min_children=min_children,
         uncovered=uncovered,
-        refine=checks.flag("refine", refine, "True looks for cross-loadings."),
+        refine=refine,
         missing=missing,
         misfit=misfit,
-        finalists=checks.integer("finalists", finalists, 1, "The best three are the default."),
-        n_factors=whole_n_factors(n_factors),
+        finalists=finalists,
+        n_factors=n_factors,
     )
-    request = apply_preset(request, preset)
-    seed = checkpoint_seed(checkpoint) if seed is None else seed
-    check_request(request)
-    request = settle_randomness(settle_criterion(request), seed)
-    if checkpoint is not None and not request.draws_curves:
-        raise InputError(
-            f"`checkpoint` stores structures fitted with curves; the estimator "
-            f"'{request.estimator}' needs only seconds in total. Leave it out.",
-            "checkpoint",
-        )
-    grid = check_thresholds(thresholds if preset is None else int(request.thresholds))
-    if grid is not None and request.search != "threshold":
-        raise InputError(
-            "`thresholds` applies only to search='threshold'; with 'tree' every factor has its "
-            "own.",
-            "thresholds",
-        )
-    run = Run(measure, grid, known, check_jobs(n_jobs), progress, checkpoint)
+    request, run = take_request(
+        asked, measure, thresholds, structure, preset, seed, n_jobs, progress, checkpoint
+    )
+    known = run.structure
     with one_thread():
         if isinstance(data, DependenceMatrix):
             matrix = data if known is None else data.select(known.item_names)
             texts = given_texts(labels, matrix.names)
             return _finish(fit_matrix(matrix, n_obs, request, run), known, texts)
-        if n_obs is not None:
-            advice = (
-                "The rows are counted. For a matrix: DependenceMatrix.from_matrix(matrix, n_obs)."
-            )
-            raise checks.refusal("n_obs", "left out with data", n_obs, advice)
         many = _fit_many(data, labels, request, run) if known is None else None
         if many is not None:
             return many
         items = as_items(data) if known is None else pick_items(data, known.item_names)
-        texts = {**items.texts, **given_texts(labels, items.names)}
+        items = items.labeled(labels)
         found = (fit_curves if request.draws_curves else fit_items)(items, request, run)
-        return _finish(found, known, texts)
+        return _finish(found, known, dict(items.texts))
 
 
 def _fit_many(data: Data, labels: Labels, request: FitRequest, run: Run) -> DTFit | None:
@@ -300,34 +265,25 @@ def _finish(found: FitRecord, known: Structure | None, texts: dict[str, str]) ->
     return fit.reflect([fit.factor_names[k] for k in np.flatnonzero(wrong)])
 
 
-def _check_structure(structure: Given | None, search: str, refine: bool) -> Structure | None:
-    """Return the structure that was given, its factors in the order of their first items."""
-    checks.choice("search", search, [one for one in get_args(Search) if one != GIVEN])
-    if structure is None:
-        return None
-    if refine:
-        raise InputError(
-            "`refine` changes a structure, and `structure` gives one. Leave one of them out.",
-            "refine",
-        )
-    given = as_structure(structure, "structure")
-    order = first_item_order(given.support)
-    names = tuple(given.factor_names[k] for k in order)
-    support, negative = by_first_item(given.support), given.reversed[:, order]
-    return Structure(support, given.item_names, names, negative)
-
-
-def _take_correlations(data: Data, n_obs: int | None) -> Data:
-    """Take the correlations of a covariance matrix whose rows are known.
+def _take_matrix(data: Data, n_obs: int | None) -> Data:
+    """Take the correlations of a covariance matrix whose rows are known; answers stay as they are.
 
     Of a raw matrix of correlations nobody knows which they are, so that it has to be said, to
     DependenceMatrix.from_matrix.
     """
+    if isinstance(data, SparseDependence):
+        raise InputError(
+            "`data` must contain all pairs, but only those above a floor were kept. Fit the items "
+            "of some factors: fit(data[items]), with items from solution_path(...).at(threshold).",
+            "data",
+        )
     if n_obs is None:
         return data
     matrix: Data = as_matrix(data, n_obs)
-    known = isinstance(matrix, DependenceMatrix) and not isinstance(data, DependenceMatrix)
-    if known and has_unit_diagonal(data):
+    if not isinstance(matrix, DependenceMatrix):
+        advice = "The rows are counted. For a matrix: DependenceMatrix.from_matrix(matrix, n_obs)."
+        raise checks.refusal("n_obs", "left out with data", n_obs, advice)
+    if not isinstance(data, DependenceMatrix) and has_unit_diagonal(data):
         raise InputError(
             "`data` holds correlations; say which kind: fit(DependenceMatrix."
             "from_matrix(data, n_obs, measure='pearson')), or 'spearman', 'polychoric', ...",

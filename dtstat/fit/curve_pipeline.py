@@ -16,16 +16,12 @@ from dtstat.curves import bspline
 from dtstat.curves.estimate import NETWORKS, Method, effective_rows, rank_correlations
 from dtstat.curves.result import summarize
 from dtstat.data.checks import quote_names
+from dtstat.data.description import SampleFacts
 from dtstat.data.items import ItemData, check_usable
+from dtstat.dependence.maximal import hidden_pairs
+from dtstat.dependence.measures import BRIDGES
 from dtstat.factors.scores import learn_marginals
-from dtstat.fit.pipeline import (
-    Problem,
-    conclude,
-    find_structure,
-    prepare,
-    sample_facts,
-    warn_of_hidden,
-)
+from dtstat.fit.pipeline import Problem, conclude, find_structure, prepare, warn_of_hidden
 from dtstat.fit.record import FitRecord
 from dtstat.fit.request import FitRequest, Run
 from dtstat.search.criteria import INFORMATION, searching
@@ -56,14 +52,18 @@ def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     rows = _rows(items, request)
     problem = prepare(rows.part, request, run)
     proposals, before = _proposals(problem, request, run)
-    notes = (*_warned(items, request), *warn_of_hidden(items, request))
+    # Curves of any dependence, or of a structure that was given, need no rank correlations.
+    ranked = request.measure in BRIDGES and request.search != GIVEN
+    hidden = hidden_pairs(items) if ranked else ()
+    notes = (*_warned(items, request), *warn_of_hidden(items, hidden))
     curves = replace(_curves(request, run), saved=_saved(items, request, run))
     contest = _compare(proposals, rows, problem, request, curves, run)
     everything = contenders(contest.scored, (), contest.n, contest.held)
     choice = rank(everything, request.criterion, contest.n / problem.n, before=before)
     best = contest.scored[everything.index(choice.contenders[0])]
     whole = problem if rows.held is None else prepare(rows.all, request, run)
-    facts = replace(sample_facts(rows.all, whole), n_given=items.n_rows)
+    n_used = whole.dependence.n_obs or rows.all.n_rows
+    facts = replace(SampleFacts.of(rows.all, n_used), n_given=items.n_rows)
     margins = learn_marginals(rows.all.values)
     if not isinstance(best, Finalist):
         return conclude(whole, request, run, choice, facts, margins, notes=notes)

@@ -89,7 +89,7 @@ def factor_cores(fit: DTFit) -> list[int | None]:
     """Return for each factor the bar it is read off; with one threshold for all, one seen there."""
     barcode = fit.path.barcode()
     cores = core_bars(barcode, fit.support)
-    chosen = chosen_candidate(fit) if fit.call.search == "threshold" else None
+    chosen = chosen_candidate(fit)
     if chosen is None:
         return cores
     there = core_bars(barcode, fit.support, barcode.alive(chosen.tau_low))
@@ -123,12 +123,23 @@ def core_bars(
 
 
 def chosen_candidate(fit: DTFit) -> Candidate | None:
-    """Return what of the path the chosen structure was completed from; None if it was not."""
+    """Return what of the path the chosen structure was completed from; None if it was not.
+
+    Only a search by one threshold for all factors completes structures of the path.
+    """
+    if fit.call.search != "threshold":
+        return None
     origin = fit.contenders[0].origin
     for one in fit.path.candidates:
         if threshold_origin(one) == origin and _within(one.structure.support, fit.support):
             return one
     return None
+
+
+def chosen_interval(fit: DTFit) -> tuple[float, float] | None:
+    """Thresholds of the chosen structure, if it has one threshold for all factors."""
+    chosen = chosen_candidate(fit)
+    return None if chosen is None else (chosen.tau_low, chosen.tau_high)
 
 
 def _within(cliques: BoolArray, support: BoolArray) -> bool:

@@ -33,6 +33,7 @@ from scipy.sparse import csr_array
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.core.parallel import Jobs
+from dtstat.data.description import SampleFacts
 from dtstat.data.items import ItemData, ItemKind
 from dtstat.data.sources import Columns, columns_of
 from dtstat.dependence.compute import FEWEST_ROWS
@@ -46,7 +47,7 @@ from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS
 from dtstat.factors.reported import ReportedModel
 from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals, normal_scores
 from dtstat.fit.pipeline import refuse_uncovered
-from dtstat.fit.record import FitRecord, SampleFacts
+from dtstat.fit.record import FitRecord
 from dtstat.fit.request import FitRequest, Run, check_n_factors
 from dtstat.search.choose import least_of_splits, rank_levels, second_level, steps_of
 from dtstat.search.criteria import HELD_OUT, INFORMATION, least_loading

@@ -15,33 +15,33 @@ from typing import cast
 
 import numpy as np
 
-from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
-from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
+from dtstat.core.errors import EstimationError, EstimationWarning, silenced, warn
 from dtstat.curves.result import NonlinearFit
 from dtstat.data.checks import quote_names
+from dtstat.data.description import SampleFacts
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
-from dtstat.dependence.maximal import hidden_pairs, responsible_items
+from dtstat.dependence.maximal import HiddenPair, hidden_pairs, responsible_items
 from dtstat.dependence.measures import BRIDGES, LATENT
 from dtstat.dependence.on_demand import whole_matrix
 from dtstat.factors.copula import (
     FactorEstimate,
     LatentCorrelations,
     fit_factors,
-    is_single,
+    heywood_items,
     latent_correlations,
     nearest_correlation,
 )
-from dtstat.factors.difficulty import difficulty_pairs
-from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, MANY_ITEMS
+from dtstat.factors.difficulty import DifficultyPair, difficulty_pairs
+from dtstat.factors.maximum_likelihood import MANY_ITEMS
 from dtstat.factors.reported import Answers, Source, as_reported
 from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals
-from dtstat.fit.record import FitRecord, SampleFacts
-from dtstat.fit.request import FitRequest, Run, check_n_factors
+from dtstat.fit.record import FitRecord
+from dtstat.fit.request import FitRequest, Run, check_matrix, check_n_factors
 from dtstat.search.choose import count_rows
-from dtstat.search.criteria import HELD_OUT, INFORMATION
+from dtstat.search.criteria import INFORMATION
 from dtstat.search.evaluate import Evaluator
 from dtstat.search.held_out import HeldOut, Learn, cross_validate, folds, split_rows, validate
 from dtstat.search.levels import fit_level, search_tree
@@ -55,7 +55,6 @@ from dtstat.structure.barcode import Barcode, barcode
 from dtstat.structure.cliques import attached_items
 from dtstat.structure.path import candidates
 
-_FEWEST_ROWS = 3
 _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 1e-3  # gain in log-likelihood of a step that stands still
 
 
@@ -98,9 +97,7 @@ class Problem:
 def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     """Fit answers."""
     whole = prepare(items, request, run)
-    facts, notes = sample_facts(items, whole), warn_of_hidden(items, request)
     learn = linear_marginals if request.estimator == "linear" else learn_marginals
-    margins = learn(items.values)
     held: HeldOut | None = None
     if request.criterion in ("validation", "validation_2se"):
         fitted_rows, held_rows = split_rows(items.n_rows, cast(int, request.seed))
@@ -113,40 +110,21 @@ def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
         if request.criterion == "cv":
             held = _cross_validate(items, evaluator, request, run, learn)
     choice = rank_found(evaluator, outcome, request.criterion, request.n_factors, held)
-    found = conclude(whole, request, run, choice, facts, margins, notes=notes)
-    return replace(found, notes=(*found.notes, *_warn_of_difficulty(items, found)))
+    facts = SampleFacts.of(items, whole.dependence.n_obs or items.n_rows)
+    found = conclude(whole, request, run, choice, facts, learn(items.values))
+    hidden = hidden_pairs(items)
+    hard: tuple[DifficultyPair, ...] = ()
+    if request.measure not in LATENT and request.search != GIVEN:
+        hard = difficulty_pairs(items.values, found.support, found.estimate)
+    before, after = warn_of_hidden(items, hidden), _warn_of_difficulty(items, found, hard)
+    return replace(found, notes=(*before, *found.notes, *after))
 
 
 def fit_matrix(
     matrix: DependenceMatrix, n_obs: int | None, request: FitRequest, run: Run
 ) -> FitRecord:
     """Fit a matrix of dependence, with the number of rows behind it."""
-    if request.draws_curves:
-        raise InputError(
-            f"The estimator '{request.estimator}' draws curves through answers, and a matrix has "
-            "none. Give the data, or use the estimator 'copula'.",
-            "estimator",
-        )
-    n = matrix.n_obs if n_obs is None else n_obs
-    if n is None:
-        raise InputError(
-            "`n_obs` is required for a matrix that does not record it: every criterion weighs fit "
-            "by the number of rows. Without it, solution_path() still lists the structures.",
-            "n_obs",
-        )
-    if request.criterion in HELD_OUT:
-        raise InputError(
-            f"The criterion '{request.criterion}' holds out rows, and a matrix has none. Give the "
-            "data, or use 'ebic', 'bic' or 'aic'.",
-            "criterion",
-        )
-    if request.estimator == "linear" and matrix.measure != "pearson":
-        raise InputError(
-            f"The estimator 'linear' needs Pearson correlations; the matrix is of the measure "
-            f"'{matrix.measure}'. Use the estimator 'copula', or give the data.",
-            "estimator",
-        )
-    rows = checks.integer("n_obs", n, _FEWEST_ROWS, "It is the number of rows behind the matrix.")
+    rows = check_matrix(matrix, n_obs, request)
     known = replace(matrix, n_obs=rows)
     n = rows if n_obs is not None else typical_rows(known)
     latent = latent_correlations(known)
@@ -215,24 +193,6 @@ def typical_rows(matrix: DependenceMatrix) -> int:
     return round(float(counts.size / np.sum(1.0 / counts)))
 
 
-def sample_facts(items: ItemData, whole: Problem) -> SampleFacts:
-    """Count rows, kinds of items, and items with ties."""
-    answered = items.n_rows - np.isnan(items.values).sum(axis=0)
-    distinct = np.array(
-        [
-            len(np.unique(x[~np.isnan(x)])) if own is None else len(own)
-            for own, x in zip(items.levels, items.values.T, strict=True)
-        ]
-    )
-    return SampleFacts(
-        items.n_rows,
-        whole.dependence.n_obs or items.n_rows,
-        items.n_complete,
-        {kind: items.kinds.count(kind) for kind in dict.fromkeys(items.kinds)},
-        int((distinct < answered).sum()),
-    )
-
-
 def find_structure(problem: Problem, request: FitRequest, run: Run) -> tuple[Evaluator, Outcome]:
     """Propose, fit and compare structures."""
     rules, k = request.rules, request.n_factors
@@ -298,6 +258,7 @@ def conclude(
     n_obs = cast(int, matrix.n_obs)
     ratings = request.estimator != "linear" and problem.latent.measure not in LATENT
     reported = as_reported(problem.source, estimate, support, n_obs, ratings, tested)
+    exact = heywood_items(reported.estimate)
     return FitRecord(
         call=request,
         dependence=matrix,
@@ -314,7 +275,7 @@ def conclude(
         grid=run.grid,
         sample=sample,
         marginals=margins,
-        notes=(*notes, *_warn_of_doubts(problem, reported.estimate)),
+        notes=(*notes, *_warn_of_doubts(problem, reported.estimate, exact)),
         nonlinear=curves,
         given_names=() if run.structure is None else run.structure.factor_names,
         tree=() if outcome is None else outcome.levels,
@@ -336,15 +297,11 @@ def refuse_uncovered(support: BoolArray, names: tuple[str, ...], request: FitReq
         )
 
 
-def warn_of_hidden(items: ItemData, request: FitRequest) -> tuple[str, ...]:
-    """Warn of dependence that the measure or the estimator does not see; return the warning.
+def warn_of_hidden(items: ItemData, pairs: tuple[HiddenPair, ...]) -> tuple[str, ...]:
+    """Warn of dependence that the copula does not see; return the warning.
 
-    The copula compares structures by rank correlations, whatever they were read off. Curves of a
-    given structure need no measure.
+    It compares structures by rank correlations, whatever they were read off.
     """
-    if request.draws_curves and (request.measure not in BRIDGES or request.search == GIVEN):
-        return ()
-    pairs = hidden_pairs(items.values, items.pair_tables())
     if not pairs:
         return ()
     first, names = pairs[0], items.names
@@ -362,11 +319,9 @@ def warn_of_hidden(items: ItemData, request: FitRequest) -> tuple[str, ...]:
     return (text,)
 
 
-def _warn_of_doubts(problem: Problem, estimate: FactorEstimate) -> Iterator[str]:
-    """Warn of what makes the fit doubtful, and yield the warnings."""
+def _warn_of_doubts(problem: Problem, estimate: FactorEstimate, exact: BoolArray) -> Iterator[str]:
+    """Warn of what makes the fit doubtful, and yield the warnings; ``exact`` are Heywood cases."""
     R, names = problem.latent.R, problem.dependence.names
-    exact = estimate.uniquenesses <= 1.01 * LEAST_UNIQUENESS
-    exact &= ~is_single(estimate.loadings)  # free of error by convention
     some = ", ".join([names[i] for i in np.flatnonzero(exact)][:5])
     doubts = {
         f"There are fewer rows ({problem.n}) than items ({len(R)}): the fit cannot be tested. If "
@@ -382,11 +337,10 @@ def _warn_of_doubts(problem: Problem, estimate: FactorEstimate) -> Iterator[str]
         yield doubt
 
 
-def _warn_of_difficulty(items: ItemData, found: FitRecord) -> tuple[str, ...]:
+def _warn_of_difficulty(
+    items: ItemData, found: FitRecord, pairs: tuple[DifficultyPair, ...]
+) -> tuple[str, ...]:
     """Warn of factors that reflect the difficulty of the items; return the warning."""
-    if found.call.measure in LATENT or found.call.search == GIVEN:
-        return ()
-    pairs = difficulty_pairs(items.values, found.support, found.estimate)
     if not pairs:
         return ()
     names = found.factor_names

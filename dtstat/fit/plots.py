@@ -43,7 +43,7 @@ def draw_dependence(fit: DTFit, ax: Any) -> Any:
     order = table_order(fit.loadings)
     items = [fit.item_names[i] for i in order]
     strength = pd.DataFrame(fit.dependence.strength[np.ix_(order, order)], items, items)
-    chosen = _chosen(fit)
+    chosen = frames.chosen_interval(fit)
     marks = _factor_intervals(fit) if chosen is None else [("threshold", *chosen)]
     label = strength_label(fit.dependence.measure)
     return dependence_map(strength, fit.support[order], marks, label, ax)
@@ -55,7 +55,7 @@ def draw_path(fit: DTFit, ax: Any) -> Any:
         raise nothing_to_draw(fit.path)
     criterion = searching(fit.call.criterion)
     panels = {name: COUNTS[name] for name in ("n_factors", "n_loadings")}
-    chosen = _chosen(fit)
+    chosen = frames.chosen_interval(fit)
     cost = float(fit.candidates["cost"].iloc[0])
     # The criterion of curves is of another likelihood than that of the path; held-out rows have no
     # cost.
@@ -153,14 +153,6 @@ def _sorted_loadings(fit: DTFit) -> pd.DataFrame:
         raise InputError(NO_FACTOR, "kind")
     loadings = fit.loadings
     return loadings.iloc[table_order(loadings)]
-
-
-def _chosen(fit: DTFit) -> tuple[float, float] | None:
-    """Thresholds of the chosen structure, if there is one threshold for all factors."""
-    if fit.call.search != "threshold":
-        return None
-    candidate = frames.chosen_candidate(fit)
-    return None if candidate is None else (candidate.tau_low, candidate.tau_high)
 
 
 def _factor_intervals(fit: DTFit) -> list[tuple[str, float, float]]:

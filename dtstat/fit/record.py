@@ -12,8 +12,8 @@ import pandas as pd
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError
-from dtstat.core.saved import register
 from dtstat.curves.result import CURVE_COLUMNS, GRID, NonlinearFit
+from dtstat.data.description import SampleFacts
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.on_demand import CorrelationsOnDemand
 from dtstat.factors.copula import FactorEstimate, LatentCorrelations
@@ -33,28 +33,6 @@ from dtstat.search.records import Contender, Level
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.naming import new_names, suggest_names, turned
 from dtstat.structure.structure import Structure
-
-
-@register()
-@dataclass(frozen=True)
-class SampleFacts:
-    """What the data were.
-
-    Attributes
-    ----------
-    n_given, n_used, n_complete
-        Rows given and used, and complete rows.
-    kinds
-        Number of items by kind.
-    n_tied
-        Items to which two people gave the same answer; None in files that do not say.
-    """
-
-    n_given: int
-    n_used: int
-    n_complete: int
-    kinds: dict[str, int]
-    n_tied: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

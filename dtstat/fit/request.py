@@ -16,17 +16,20 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from dtstat.core import checks
 from dtstat.core.about import __version__
 from dtstat.core.arrays import FloatArray
-from dtstat.core.checkpoints import CheckpointFile
-from dtstat.core.checks import Seed, seed_number
+from dtstat.core.checkpoints import CheckpointFile, checkpoint_seed
+from dtstat.core.checks import Seed, Thresholds, seed_number
 from dtstat.core.errors import InputError
-from dtstat.core.parallel import Jobs, Progress
+from dtstat.core.parallel import Jobs, Progress, check_jobs
 from dtstat.core.saved import register
 from dtstat.curves.estimate import NONLINEAR
 from dtstat.dependence.compute import Missing, PairFunction
+from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import REGISTRY
 from dtstat.search.criteria import CRITERIA, HELD_OUT, STEP, searching
+from dtstat.search.ranking import by_first_item, first_item_order
 from dtstat.search.records import GIVEN, Rules
 from dtstat.structure.structure import Structure
+from dtstat.structure.syntax import Given, as_structure
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
@@ -36,6 +39,7 @@ Estimator = Literal["copula", "linear", "spline", "neural", "variational"]
 Uncovered = Literal["attach", "report", "error"]
 Misfit = Literal["estimated", "none"]
 Preset = Literal["paper", "paper_fast"]
+_FEWEST_ROWS = 3  # behind a matrix
 _THRESHOLDS = re.compile(r"exact|given|[0-9]{1,7}")
 _VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
 # In code these would hide what it does, or end a line of it.
@@ -118,6 +122,82 @@ class Run:
     checkpoint: CheckpointFile = None
 
 
+def take_request(
+    asked: FitRequest,
+    measure: str | PairFunction,
+    thresholds: Thresholds,
+    structure: Given | None,
+    preset: str | None,
+    seed: Seed,
+    n_jobs: Jobs,
+    progress: Progress,
+    checkpoint: CheckpointFile,
+) -> tuple[FitRequest, Run]:
+    """Check the arguments of ``fit``, data aside: what is asked for, and how it is carried out.
+
+    ``asked`` holds what a request keeps as it is given; the others are as in ``fit``.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or two of them do not go together.
+    """
+    checks.choice("search", asked.search, [one for one in get_args(Search) if one != GIVEN])
+    checks.choice("estimator", asked.estimator, get_args(Estimator))
+    checks.choice("criterion", asked.criterion, CRITERIA)
+    checks.choice("uncovered", asked.uncovered, get_args(Uncovered))
+    checks.choice("misfit", asked.misfit, get_args(Misfit))
+    checks.choice("missing", asked.missing, get_args(Missing))
+    refine = checks.flag("refine", asked.refine, "True looks for cross-loadings.")
+    k, advice = asked.n_factors, "Leave it out to let the data decide."
+    known = None if structure is None else _take_structure(structure, refine)
+    request = replace(
+        asked,
+        measure=measure if isinstance(measure, str) else getattr(measure, "__name__", "function"),
+        search=asked.search if known is None else GIVEN,
+        thresholds=str(thresholds) if isinstance(thresholds, str | int) else "given",
+        min_children=checks.check_children(asked.min_children),
+        refine=refine,
+        finalists=checks.integer(
+            "finalists", asked.finalists, 1, "The best three are the default."
+        ),
+        n_factors=None if k is None else checks.integer("n_factors", k, 1, advice),
+    )
+    grid = checks.check_thresholds(thresholds) if preset is None else None
+    jobs = check_jobs(n_jobs)
+    request = apply_preset(request, preset)
+    if request.preset is not None:
+        grid = checks.check_thresholds(int(request.thresholds))
+    if checkpoint is not None and not request.draws_curves:
+        raise InputError(
+            f"`checkpoint` stores structures fitted with curves; the estimator "
+            f"'{request.estimator}' needs only seconds in total. Leave it out.",
+            "checkpoint",
+        )
+    if grid is not None and request.search != "threshold":
+        raise InputError(
+            "`thresholds` applies only to search='threshold'; with 'tree' every factor has its "
+            "own.",
+            "thresholds",
+        )
+    run = Run(measure, grid, known, jobs, progress, checkpoint)
+    return _settle(request, seed, checkpoint), run
+
+
+def _take_structure(given: Given, refine: bool) -> Structure:
+    """Return the structure that was given, its factors in the order of their first items."""
+    if refine:
+        raise InputError(
+            "`refine` changes a structure, and `structure` gives one. Leave one of them out.",
+            "refine",
+        )
+    structure = as_structure(given, "structure")
+    order = first_item_order(structure.support)
+    names = tuple(structure.factor_names[k] for k in order)
+    support, negative = by_first_item(structure.support), structure.reversed[:, order]
+    return Structure(support, structure.item_names, names, negative)
+
+
 # Section 5.1 and appendix C: a grid of 50 thresholds on [0, 1], networks, validation. A single item
 # that is isolated is an independent maximal clique, hence a factor, in the paper; "paper_fast" asks
 # for two. dtstat.curves.stochastic_em has what else differs from the paper.
@@ -161,27 +241,23 @@ def apply_preset(request: FitRequest, preset: str | None) -> FitRequest:
     return replace(request, preset=cast(Preset, preset), **settings)
 
 
-def check_request(request: FitRequest) -> None:
-    """Refuse names that are not known."""
-    checks.choice("search", request.search, get_args(Search))
-    checks.choice("estimator", request.estimator, get_args(Estimator))
-    checks.choice("criterion", request.criterion, CRITERIA)
-    checks.choice("uncovered", request.uncovered, get_args(Uncovered))
-    checks.choice("misfit", request.misfit, get_args(Misfit))
-    checks.choice("missing", request.missing, get_args(Missing))
+def _settle(request: FitRequest, seed: Seed, checkpoint: CheckpointFile) -> FitRequest:
+    """Settle what follows from the rest: the criterion, the seed and the number of finalists.
 
-
-def settle_criterion(request: FitRequest) -> FitRequest:
-    """Take ebic where there are no steps: in searches without levels, and with curves."""
-    stepwise = request.search == "tree" and not request.draws_curves
-    return request if stepwise or request.criterion != STEP else replace(request, criterion="ebic")
-
-
-def whole_n_factors(n_factors: object) -> int | None:
-    """Refuse what is no number of factors."""
-    if n_factors is None:
-        return None
-    return checks.integer("n_factors", n_factors, 1, "Leave it out to let the data decide.")
+    The criterion is ebic where there are no steps: in searches without levels, and with curves.
+    There is a seed where something is drawn, and there are finalists where curves are fitted.
+    """
+    curves = request.draws_curves
+    stepwise = request.search == "tree" and not curves
+    criterion = request.criterion if stepwise or request.criterion != STEP else "ebic"
+    if seed is None and checkpoint is not None:
+        seed = checkpoint_seed(checkpoint)
+    return replace(
+        request,
+        criterion=criterion,
+        seed=seed_number(seed) if curves or criterion in HELD_OUT else None,
+        finalists=request.finalists if curves else None,
+    )
 
 
 def check_n_factors(wanted: int | None, request: FitRequest, p: int) -> None:
@@ -205,14 +281,34 @@ def check_n_factors(wanted: int | None, request: FitRequest, p: int) -> None:
         )
 
 
-def settle_randomness(request: FitRequest, seed: Seed) -> FitRequest:
-    """Keep the seed where something is drawn, and the number of finalists where there are any."""
-    random = request.draws_curves or request.criterion in HELD_OUT
-    return replace(
-        request,
-        seed=seed_number(seed) if random else None,
-        finalists=request.finalists if request.draws_curves else None,
-    )
+def check_matrix(matrix: DependenceMatrix, n_obs: int | None, request: FitRequest) -> int:
+    """Return the number of rows behind a matrix; refuse what a matrix alone cannot give."""
+    if request.draws_curves:
+        raise InputError(
+            f"The estimator '{request.estimator}' draws curves through answers, and a matrix has "
+            "none. Give the data, or use the estimator 'copula'.",
+            "estimator",
+        )
+    n = matrix.n_obs if n_obs is None else n_obs
+    if n is None:
+        raise InputError(
+            "`n_obs` is required for a matrix that does not record it: every criterion weighs fit "
+            "by the number of rows. Without it, solution_path() still lists the structures.",
+            "n_obs",
+        )
+    if request.criterion in HELD_OUT:
+        raise InputError(
+            f"The criterion '{request.criterion}' holds out rows, and a matrix has none. Give the "
+            "data, or use 'ebic', 'bic' or 'aic'.",
+            "criterion",
+        )
+    if request.estimator == "linear" and matrix.measure != "pearson":
+        raise InputError(
+            f"The estimator 'linear' needs Pearson correlations; the matrix is of the measure "
+            f"'{matrix.measure}'. Use the estimator 'copula', or give the data.",
+            "estimator",
+        )
+    return checks.integer("n_obs", n, _FEWEST_ROWS, "It is the number of rows behind the matrix.")
 
 
 _OPTIONS = (

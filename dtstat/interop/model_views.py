@@ -10,8 +10,7 @@ import pandas as pd
 
 import dtstat as dt
 from dtstat.core.saved import to_bytes
-from dtstat.interop.diagram_view import diagram_view
-from dtstat.interop.view_parts import View, attributes, cells, numbers, texts
+from dtstat.interop.view_parts import View, attributes, cells, diagram_view, kept, numbers, texts
 from dtstat.interop.wire import matrix, vector
 from dtstat.sem.summary import ParameterTable, ValueTable, headline
 
@@ -84,8 +83,7 @@ def invariance_view(one: dt.Invariance) -> View:
         "groups": texts(one.groups),
         "method": one.comparison.method,
         "notes": texts(one.notes),
-        "text": one.summary().to_text(),
-        "state": to_bytes(one, compressed=False),
+        **kept(one, one.summary().to_text()),
     }
 
 
@@ -94,8 +92,7 @@ def score_test_view(one: dt.ScoreTest) -> View:
     return {
         "class": "dt_score_test",
         **attributes(one, "table", "chisq", "df", "pvalue"),
-        "text": one.summary().to_text(),
-        "state": to_bytes(one, compressed=False),
+        **kept(one, one.summary().to_text()),
     }
 
 
@@ -104,8 +101,7 @@ def vuong_view(one: dt.VuongTest) -> View:
     return {
         "class": "dt_vuong",
         **asdict(one),
-        "text": repr(one),
-        "state": to_bytes(one, compressed=False),
+        **kept(one, repr(one)),
     }
 
 
@@ -116,8 +112,7 @@ def bootstrap_view(one: dt.Bootstrap) -> View:
         "parameters": (table := one.parameters()),
         "values": pd.DataFrame(one.values, columns=table["lhs"] + table["op"] + table["rhs"]),
         **attributes(one, "chisq", "pvalue", "n_failed", "seed"),
-        "text": one.summary().to_text(),
-        "state": to_bytes(one, compressed=False),
+        **kept(one, one.summary().to_text()),
     }
 
 
@@ -126,8 +121,7 @@ def model_power_view(one: dt.ModelPower) -> View:
     return {
         "class": "dt_model_power",
         **asdict(one),
-        "text": repr(one),
-        "state": to_bytes(one, compressed=False),
+        **kept(one, repr(one)),
     }
 
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -36,13 +36,14 @@ from dtstat.core.canvas import check_options
 from dtstat.core.diagram_text import Diagrammed
 from dtstat.core.errors import DTError, DTWarning, InputError, nearest
 from dtstat.core.saved import from_bytes
-from dtstat.interop.diagram_view import diagram_view
 from dtstat.interop.model_views import by_group
+from dtstat.interop.view_parts import diagram_view
 from dtstat.interop.views import view
 from dtstat.interop.wire import RArray, RObject, Wire, decode, encode, matrix, vector
 from dtstat.structure.syntax import measured_structure
 
 Function = Callable[..., Any]
+_Result = TypeVar("_Result")
 
 PROTOCOL = 1
 # Public functions without a twin in R; r-wrapper/PARITY.md has the reasons.
@@ -319,18 +320,18 @@ def _path_diagram(state: bytes, **options: Any) -> dict[str, Any]:
 
 
 def _fit(state: bytes) -> dt.DTFit:
-    """Return the fit that R sends; other results have not what is asked of it."""
-    result = from_bytes(state, "the saved object")
-    if not isinstance(result, dt.DTFit):
-        raise dt.InputError(f"This needs a result of dt_fit(); got a {type(result).__name__}.")
-    return result
+    return _sent(state, dt.DTFit, "dt_fit")
 
 
 def _model(state: bytes) -> dt.CFAFit:
-    """Return the model that R sends."""
+    return _sent(state, dt.CFAFit, "dt_cfa")
+
+
+def _sent(state: bytes, kind: type[_Result], maker: str) -> _Result:
+    """Return the result that R sends; others have not what is asked of it."""
     result = from_bytes(state, "the saved object")
-    if not isinstance(result, dt.CFAFit):
-        raise dt.InputError(f"This needs a result of dt_cfa(); got a {type(result).__name__}.")
+    if not isinstance(result, kind):
+        raise dt.InputError(f"This needs a result of {maker}(); got a {type(result).__name__}.")
     return result
 
 
@@ -345,10 +346,7 @@ def _htmt(state: bytes) -> Any:
 
 
 def _bootstrap_parameters(state: bytes, interval: str, level: float) -> pd.DataFrame:
-    result = from_bytes(state, "the saved object")
-    if not isinstance(result, dt.Bootstrap):
-        raise dt.InputError(f"This needs a result of dt_bootstrap(); got {type(result).__name__}.")
-    return result.parameters(interval, level)
+    return _sent(state, dt.Bootstrap, "dt_bootstrap").parameters(interval, level)
 
 
 def _reliability(state: bytes) -> pd.DataFrame:

@@ -16,7 +16,6 @@ from dtstat.efa.adequacy import KMO, BartlettTest
 from dtstat.fit.dendrogram import dendrogram, has_tree
 from dtstat.fit.frames import model_likelihood
 from dtstat.fit.summary import evidence_lines, level_tables, measure_notes, why_nothing
-from dtstat.interop.diagram_view import diagram_view
 from dtstat.interop.model_views import (
     bootstrap_view,
     cfa_view,
@@ -26,7 +25,16 @@ from dtstat.interop.model_views import (
     score_test_view,
     vuong_view,
 )
-from dtstat.interop.view_parts import View, attributes, broom, cells, numbers, texts
+from dtstat.interop.view_parts import (
+    View,
+    attributes,
+    broom,
+    cells,
+    diagram_view,
+    kept,
+    numbers,
+    texts,
+)
 from dtstat.interop.wire import RArray, matrix, vector
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.margin import Margin
@@ -285,8 +293,7 @@ def _plan(one: dt.SurveyPlan) -> View:
         "curves": one.curves(),
         "tidy": one.tidy(),
         **attributes(one, "error", "measure", "n_items", "seed"),
-        "text": one.summary().to_text(),
-        "state": to_bytes(one, compressed=False),
+        **kept(one, one.summary().to_text()),
     }
 
 
@@ -329,8 +336,7 @@ def _efa(fit: dt.EFAFit) -> View:
         "diagram": diagram_view(fit.path_diagram()),
         "tidy": broom(_efa_terms(fit)),
         "glance": broom(fit.glance()),
-        "text": fit.summary().to_text(),
-        "state": to_bytes(fit, compressed=False),
+        **kept(fit, fit.summary().to_text()),
     }
 
 
@@ -404,8 +410,7 @@ def _reports(one: dt.Diagnosis | dt.Stability | dt.Certificate) -> View:
     return {
         "tidy": broom(one.tidy()),
         "glance": broom(one.glance()),
-        "text": one.summary().to_text(),
-        "state": to_bytes(one, compressed=False),
+        **kept(one, one.summary().to_text()),
     }
 
 

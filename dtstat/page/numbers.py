@@ -114,12 +114,9 @@ def _start(fit: DTFit, bars: Barcode) -> float:
     return float(middles[most[np.diff(ends)[most].argmax()]])
 
 
-def _chosen_interval(fit: DTFit) -> list[float] | None:
-    """Thresholds of the chosen structure, if it has one threshold for all factors."""
-    if fit.call.search != "threshold" or not fit.n_factors:
-        return None
-    chosen = frames.chosen_candidate(fit)
-    return None if chosen is None else [chosen.tau_low, chosen.tau_high]
+def _chosen_interval(fit: DTFit) -> tuple[float, float] | None:
+    """Thresholds of the chosen structure, if it has factors and one threshold for all of them."""
+    return frames.chosen_interval(fit) if fit.n_factors else None
 
 
 def _chosen_cost(fit: DTFit) -> float | None:

@@ -63,7 +63,7 @@ from dtstat.data.readers import as_frame
 from dtstat.sem.api import cfa
 from dtstat.sem.comparison import check_fit
 from dtstat.sem.estimate import SEMEstimate
-from dtstat.sem.grouping import group_labels
+from dtstat.sem.groups import group_labels
 from dtstat.sem.result import CFAFit
 from dtstat.sem.solution import reversal_signs
 

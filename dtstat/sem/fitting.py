@@ -24,20 +24,18 @@ from dtstat.data.texts import texts_of
 from dtstat.dependence.api import Data
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.moments import Source, rows_of_pairs
-from dtstat.sem.call import SEMCall
+from dtstat.sem.call import LEAST_SQUARES, LIKELIHOOD, SEMCall, choose_procedure
 from dtstat.sem.designs import NORMALIZATIONS, Design, Rows, read_design
 from dtstat.sem.discrepancy import ORDERED_PROCEDURES, Estimator, Procedure
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.exploratory import ROTATIONS
 from dtstat.sem.given_moments import GroupMoments, read_moments
-from dtstat.sem.grouping import Groups, find_groups, usable_groups
-from dtstat.sem.groups import check_kinds
+from dtstat.sem.groups import Groups, check_kinds, find_groups, usable_groups
 from dtstat.sem.likelihood import fit_moments, fit_normal
 from dtstat.sem.model import build_model, check_model
 from dtstat.sem.moment_least_squares import fit_least_squares
 from dtstat.sem.ordered import OrderedRows, fit_ordered, ordered_rows
 from dtstat.sem.parameters import Bounds, Model
-from dtstat.sem.procedures import LEAST_SQUARES, LIKELIHOOD, choose_procedure
 from dtstat.sem.result import CFAFit
 from dtstat.sem.sam import fit_sam
 from dtstat.sem.solution import orient
@@ -92,7 +90,7 @@ def fit_model(
     frame, names = _columns(data, moments)
     given = as_model(model)
     said = ordered_columns(frame, given, estimator, missing) if ordered is None else ordered
-    wanted = _check_ordered(said)
+    wanted = check_ordered(said)
     chosen, is_ordered, handling = _choose_estimator(estimator, missing, bool(wanted))
     gaps = handling == "fiml"
     scale = checks.choice("parameterization", parameterization, ("delta", "theta"))
@@ -245,7 +243,7 @@ def ordered_columns(
     return tuple(name for name in said if name in observed and name not in predictors)
 
 
-def _check_ordered(ordered: object) -> bool | tuple[str, ...]:
+def check_ordered(ordered: object) -> bool | tuple[str, ...]:
     """Names of ordered items, True for all, False for none."""
     if ordered is None or isinstance(ordered, bool):
         return bool(ordered)

@@ -31,8 +31,8 @@ from dtstat.core.tables import Printed, Summary, Table
 from dtstat.data.readers import as_frame
 from dtstat.sem.api import cfa
 from dtstat.sem.comparison import ModelComparison, compare_models
-from dtstat.sem.fitting import as_model, ordered_columns
-from dtstat.sem.grouping import find_groups
+from dtstat.sem.fitting import as_model, check_ordered, ordered_columns
+from dtstat.sem.groups import find_groups
 from dtstat.sem.hypotheses import ScoreTest, score_test
 from dtstat.sem.result import CFAFit
 from dtstat.sem.summary import headline
@@ -238,7 +238,7 @@ def invariance(
     frame = as_frame(data)
     if ordered is None:
         ordered = ordered_columns(frame, as_model(model), estimator, missing) or None
-    is_ordered = bool(_listed(ordered)) or estimator == "dwls"
+    is_ordered = bool(check_ordered(ordered)) or estimator == "dwls"
     ladder = ORDERED_LADDER if is_ordered else LADDER
     chosen = _choose_steps(steps, ladder)
     given: dict[str, Any] = {"estimator": estimator, "missing": missing, "std_lv": std_lv}
@@ -256,12 +256,6 @@ def invariance(
     comparison = compare_models(*fits, names=chosen, method=method)
     tests = [score_test(fit) for fit in fits[1:]]
     return Invariance(tuple(chosen), tuple(fits), comparison, tuple(tests), notes)
-
-
-def _listed(ordered: object) -> bool | list[str]:
-    if ordered is None or isinstance(ordered, bool):
-        return bool(ordered)
-    return checks.texts("ordered", ordered, "Give names of items, or True for all.")
 
 
 def _choose_steps(steps: Iterable[str] | str | None, ladder: dict[str, Any]) -> list[str]:
@@ -287,7 +281,7 @@ def _text_items(model: str, ordered: object) -> list[str]:
     terms = [one for one in parse(model) if isinstance(one, Term) and one.op == "=~"]
     factors = {term.lhs for term in terms}
     items = list(dict.fromkeys(term.rhs for term in terms if term.rhs not in factors))
-    wanted = _listed(ordered)
+    wanted = check_ordered(ordered)
     return items if isinstance(wanted, bool) else [item for item in items if item in wanted]
 
 

@@ -44,7 +44,6 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import EstimationError
 from dtstat.core.fit_indices import Test
-from dtstat.sem.categories import corrected_for_categories
 from dtstat.sem.constraints import Constraints
 from dtstat.sem.discrepancy import ORDERED_PROCEDURES, Block, Estimator, Procedure, inverse_within
 from dtstat.sem.estimate import SEMEstimate, estimate_model
@@ -53,6 +52,7 @@ from dtstat.sem.matrices import Layout
 from dtstat.sem.model_statistics import ModelStatistics
 from dtstat.sem.ordinal_moments import OrdinalMoments
 from dtstat.sem.parameters import Model, Parameter
+from dtstat.sem.robust import corrected_for_categories
 
 _EXACT = 1e-10  # a statistic that is rounding error: the model fits perfectly
 

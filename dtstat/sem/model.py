@@ -25,8 +25,7 @@ from dtstat.sem.parameters import (
     bound_variances,
     place_of,
 )
-from dtstat.sem.roles import Roles
-from dtstat.sem.terms import auxiliary_terms, read_terms
+from dtstat.sem.terms import Roles, auxiliary_terms, read_terms
 from dtstat.structure.structure import Structure
 from dtstat.structure.syntax import ModelSyntaxError, Relation, Term
 

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.core.arrays import FloatArray
-from dtstat.sem.matrices import Implied, Layout, Matrices
+from dtstat.sem.matrices import Implied, Layout, Matrices, Responses
 from dtstat.sem.parameters import Model
-from dtstat.sem.responses import Responses
 
 
 @dataclass(frozen=True)
@@ -161,7 +160,7 @@ class ModelStatistics:
     ) -> FloatArray:
         """(second moments, slots) what Σ owes to the residual variances of ordered η.
 
-        They follow from δ² v = 1 (:mod:`dtstat.sem.responses`): with v_k = Σ_kk of these items and
+        They follow from δ² v = 1 (:mod:`dtstat.sem.matrices`): with v_k = Σ_kk of these items and
         M_kl = T_kl² its derivatives in their residual variances ψ_l, M dψ = −2 δ⁻³ dδ − dv.
         """
         k, eta = self._responses.regressed, self._responses.eta

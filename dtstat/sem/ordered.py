@@ -18,7 +18,7 @@ from dtstat.data.items import ItemData, ItemKind, as_items, check_usable
 from dtstat.sem.designs import Design, Rows, normalize
 from dtstat.sem.discrepancy import Estimator
 from dtstat.sem.estimate import SEMEstimate
-from dtstat.sem.grouping import Groups
+from dtstat.sem.groups import Groups
 from dtstat.sem.least_squares import OrderedSample, fit_least_squares
 from dtstat.sem.ordinal_moments import ordinal_moments
 from dtstat.sem.parameters import Model

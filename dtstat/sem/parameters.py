@@ -5,7 +5,7 @@ All models are brought into one form (LISREL with all variables on the y side), 
     Σ = Λ (I − B)⁻¹ Ψ (I − B)⁻ᵀ Λᵀ + Θ,    μ = ν + Λ (I − B)⁻¹ α.
 
 These are the moments of the variables behind the items, which an ordered item cuts at thresholds τ
-after it was scaled by δ (:mod:`dtstat.sem.responses`).
+after it was scaled by δ (:mod:`dtstat.sem.matrices`).
 
 η holds the latent variables and those observed ones that regress, are regressed on, or stand
 outside the measurement model; such an observed variable is its own η with loading 1. The groups

@@ -25,9 +25,9 @@ from dtstat.sem.defined import DRAWS, METHODS, SEED, defined_intervals
 from dtstat.sem.diagram import MODEL_KINDS, model_diagram
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.fit_measures import fit_measures
-from dtstat.sem.grouping import group_labels
-from dtstat.sem.hierarchy import htmt, reliability_table
+from dtstat.sem.groups import group_labels
 from dtstat.sem.least_squares import standardized_residuals as ordered_residuals
+from dtstat.sem.reliability import htmt, reliability_table
 from dtstat.sem.residuals import standardized_residuals
 from dtstat.sem.response_scores import response_scores
 from dtstat.sem.scores import factor_scores

@@ -1,4 +1,4 @@
-"""Factor scores of a fitted model, and the reliability of scores and of sums of items.
+"""Factor scores of a fitted model, and how reliable they are.
 
 Both kinds of scores are linear in the items, η̄ + W (x − μ), and differ in the weights W alone:
 
@@ -19,17 +19,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from dtstat.core import checks
-from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import EstimationError, InputError
-from dtstat.core.reliability import congeneric_omega, cronbach_alpha
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.matrices import NotPositiveDefiniteError, inverse
 
 METHODS = ("regression", "Bartlett")
-COLUMNS = ("alpha", "omega", "ave", "n_items")
 
 _DETERMINED = 1e-8  # distance from the span of the items at which a factor has no Bartlett score
 _NO_RESIDUAL = 1e-10  # share of an item's variance below which its residual counts as none
@@ -117,69 +114,6 @@ def score_reliability(estimate: SEMEstimate, method: str = "regression") -> Floa
     scale = np.where(variance > 0, spread * variance, np.nan)
     reliability: FloatArray = shared**2 / scale
     return reliability
-
-
-def reliability(estimate: SEMEstimate) -> pd.DataFrame:
-    """Reliability of the sum of each factor's items.
-
-    The items of a factor are those it is measured by (``=~``), cross-loading ones included; items
-    with negative loadings are reversed. Let λ, ψ, Θ be the factor's loadings, variance and the
-    items' residual covariances, S and Σ the sample and implied covariances of these k items.
-
-    ``alpha``
-        k/(k−1) (1 − tr S / 1ᵀS1), Cronbach (1951), from the sample. Equals reliability only if
-        loadings are equal and residuals uncorrelated.
-    ``omega``
-        (1ᵀλ)²ψ / [(1ᵀλ)²ψ + 1ᵀΘ1], Raykov (2001). The denominator is the variance of the sum
-        that the model implies, residual covariances included, not the sample's. For items
-        without cross-loadings it is 1ᵀΣ1 (McDonald's ω of a congeneric scale); what cross-loading
-        items owe to other factors is left out, so that ω is the reliability with the other
-        factors held fixed.
-    ``ave``
-        Mean of λ_i²ψ / Σ_ii, Fornell & Larcker (1981): the mean squared standardized loading. The
-        variance that a cross-loading item owes to other factors counts as not extracted.
-    ``n_items``
-        k.
-
-    Parameters
-    ----------
-    estimate
-        The fitted model. For ordered items S and Σ are those of the variables behind them, which
-        gives "ordinal" alpha and omega: of sums of these variables, not of the answers.
-
-    Returns
-    -------
-    Table with the factors as index. Entries that do not exist are NaN: alpha of a single item,
-    everything of a factor measured by factors alone. An improper solution (negative variances)
-    gives improper values.
-
-    References
-    ----------
-    Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. Psychometrika
-    16, 297-334.
-    Raykov, T. (2001). Estimation of congeneric scale reliability using covariance structure
-    analysis with nonlinear constraints. British Journal of Mathematical and Statistical
-    Psychology 54, 315-323.
-    Fornell, C. & Larcker, D. F. (1981). Evaluating structural equation models with unobservable
-    variables and measurement error. Journal of Marketing Research 18, 39-50.
-    """
-    form = measurement(estimate)
-    total = np.diag(estimate.layout.implied(estimate.theta).Sigma)
-    rows = []
-    for k, factor in enumerate(estimate.model.latent):
-        o = _items(estimate, factor)
-        loadings, variance = form.Lambda[o, k], float(form.eta_covariance[k, k])
-        sign = np.where(loadings < 0, -1.0, 1.0)
-        block, signs = np.ix_(o, o), np.outer(sign, sign)
-        alpha, omega, ave = cronbach_alpha(estimate.S[block] * signs), np.nan, np.nan
-        if len(o):
-            residual = float((form.Theta[block] * signs).sum())
-            omega = congeneric_omega(loadings * sign, residual, variance)
-            ave = float(np.mean(loadings**2 * variance / total[o]))
-        rows.append((alpha, omega, ave, len(o)))
-    index = pd.Index(estimate.model.latent, name="factor")
-    table = pd.DataFrame(rows, index=index, columns=list(COLUMNS))
-    return table.astype({"n_items": int})
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,15 +248,3 @@ def _refuse_ordinal(estimate: SEMEstimate) -> None:
             "variables behind ordered ones.",
             "estimate",
         )
-
-
-def _items(estimate: SEMEstimate, factor: str) -> IntArray:
-    """Positions of the items that a factor is measured by; loadings fixed at 0 do not count."""
-    observed = estimate.model.observed
-    measured = [row for row in estimate.model.parameters if (row.lhs, row.op) == (factor, "=~")]
-    position = [
-        observed.index(row.rhs)
-        for row in measured
-        if row.rhs in observed and (row.free or row.value != 0)
-    ]
-    return np.array(position, dtype=np.int64)

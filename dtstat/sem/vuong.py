@@ -39,7 +39,7 @@ from dtstat.sem.constraints import Constraints
 from dtstat.sem.designs import Design
 from dtstat.sem.discrepancy import inverse_within
 from dtstat.sem.estimate import SEMEstimate
-from dtstat.sem.grouping import find_groups, usable_groups
+from dtstat.sem.groups import find_groups, usable_groups
 from dtstat.sem.likelihood import covariate_positions
 from dtstat.sem.matrices import inverse
 from dtstat.sem.normal import case_scores

@@ -214,8 +214,14 @@ def margin_value(strength: FloatArray, support: BoolArray) -> float:
 
 
 def local_margin(strength: FloatArray, members: BoolArray) -> float:
-    """Return γ_C of the marked items; w = 1 of a single item, o = 0 if none is outside."""
+    """Return γ_C of the marked items."""
+    o, w = local_ends(strength, members, ~members)
+    return (w - o) / 2
+
+
+def local_ends(strength: FloatArray, members: BoolArray, others: BoolArray) -> tuple[float, float]:
+    """Return o and w of the marked items; w = 1 of a single item, o = 0 without others."""
     inside = strength[np.ix_(members, members)]
     w = inside[~np.eye(len(inside), dtype=bool)].min(initial=1.0)
-    o = strength[np.ix_(members, ~members)].max(axis=1, initial=0.0).min(initial=1.0)
-    return float(w - o) / 2
+    o = strength[np.ix_(members, others)].max(axis=1, initial=0.0).min(initial=1.0)
+    return float(o), float(w)

@@ -14,6 +14,7 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary
 from dtstat.dependence.measures import LATENT
+from dtstat.structure.margin import local_ends
 from dtstat.trust.certificate_tables import VERDICTS, certificate_summary
 from dtstat.trust.certificates import Claim, separated_claims
 from dtstat.trust.plots import CERTIFICATE_KINDS
@@ -230,7 +231,7 @@ class Certificate(Saved, Printed):
         low, high = self._strength
         rows = []
         for k, members in enumerate(self.members):
-            ends = [_interval(strength, members) for strength in (low, high)]
+            ends = [local_ends(strength, members, ~members) for strength in (low, high)]
             rows.append(
                 {
                     "items": self._names(members),
@@ -309,11 +310,3 @@ class Certificate(Saved, Printed):
 
     def __repr__(self) -> str:
         return self.summary().to_text().lstrip("\n")
-
-
-def _interval(strength: FloatArray, members: BoolArray) -> tuple[float, float]:
-    """Return o(C) and w(C) of a set of items in a matrix of absolute dependence."""
-    inside = strength[np.ix_(members, members)]
-    w = inside[~np.eye(len(inside), dtype=bool)].min(initial=1.0)
-    o = strength[np.ix_(members, ~members)].max(axis=1, initial=0.0).min(initial=1.0)
-    return float(o), float(w)

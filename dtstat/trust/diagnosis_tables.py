@@ -127,8 +127,6 @@ def core_support(fit: DTFit) -> BoolArray:
 
 def threshold_gap(fit: DTFit) -> tuple[float, float] | None:
     """Absolute dependences next below and above the threshold of the chosen structure."""
-    if fit.call.search != "threshold":
-        return None
     chosen = chosen_candidate(fit)
     if chosen is None:
         return None

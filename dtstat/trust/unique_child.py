@@ -13,7 +13,7 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import InputError
 from dtstat.core.tables import Printed
-from dtstat.structure.margin import local_margin
+from dtstat.structure.margin import local_ends, local_margin
 from dtstat.structure.structure import Structure
 
 FORMS = ("exact", "bound", "sparse")
@@ -207,13 +207,10 @@ def _absorbing(structure: Structure, i: int, lost: tuple[str, ...]) -> list[str]
 
 def _margin_change(strength: FloatArray, structure: Structure, factor: str, i: int) -> float:
     members = structure.support[:, structure.factor_names.index(factor)]
-    others = ~members
     left = members.copy()
     left[i] = False
-    inside = strength[np.ix_(left, left)]
-    w = inside[~np.eye(len(inside), dtype=bool)].min(initial=1.0)
-    o = strength[np.ix_(left, others)].max(axis=1, initial=0.0).min(initial=1.0)
-    return float(w - o) / 2 - local_margin(strength, members)
+    o, w = local_ends(strength, left, ~members)
+    return (w - o) / 2 - local_margin(strength, members)
 
 
 def _outside_frame(

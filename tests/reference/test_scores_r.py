@@ -13,7 +13,8 @@ from dtstat.sem.discrepancy import Estimator
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.likelihood import fit_normal
 from dtstat.sem.model import build_model
-from dtstat.sem.scores import factor_scores, reliability, score_reliability
+from dtstat.sem.reliability import reliability
+from dtstat.sem.scores import factor_scores, score_reliability
 
 pytestmark = [pytest.mark.against_r, pytest.mark.usefixtures("require_r")]
 

@@ -178,6 +178,14 @@ def test_items_texts_and_bars():
     assert found.to_frame().equals(found.items)
 
 
+def test_bars_are_drawn_in_their_own_column_alone():
+    """An item may be called what looks like bars, and an item without answers has none."""
+    frame = pd.DataFrame({"▃▃": [1, 1, 2, 5], "b": [np.nan] * 4, "c": [0.1, 0.5, np.nan, 0.2]})
+    page = dt.describe(frame)._repr_html_()
+    assert ">▃▃</td>" in page
+    assert page.count("<svg") == 2
+
+
 def test_the_same_seed_gives_the_same_and_ids_are_kept():
     frame = likert(100, 6)
     frame.index = pd.Index([f"p{k}" for k in range(100)], name="who")

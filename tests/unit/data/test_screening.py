@@ -164,3 +164,10 @@ def test_labels_are_believed():
     names = [f"q{k}" for k in range(6)]
     assert suspected_codes(X, names, {"q2": {99.0: "Extremely", "x": "y"}}) == []
     assert suspected_codes(X, names, {"q2": {1.0: "Not at all"}})
+
+
+def test_answers_whose_squares_are_zero_have_no_distances():
+    tiny = 1e-200 * np.random.default_rng(0).standard_normal((60, 4))
+    found = dt.describe(pd.DataFrame(tiny))
+    assert any(note.startswith("No Mahalanobis distance") for note in found.notes)
+    assert found.people["distance"].isna().all()

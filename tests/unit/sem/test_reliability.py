@@ -14,7 +14,7 @@ from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.likelihood import fit_normal
 from dtstat.sem.model import build_model
 from dtstat.sem.ordered import fit_ordered, ordered_rows
-from dtstat.sem.scores import cronbach_alpha, reliability
+from dtstat.sem.reliability import cronbach_alpha, reliability
 
 # Two searches for the same maximum end within about 1e-6 of each other.
 REFIT_TOL = 1e-5

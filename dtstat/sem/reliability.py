@@ -1,4 +1,6 @@
-"""Reliability of sums of items that several factors share, and how far factors are apart.
+"""How reliable sums of items are, also of items that several factors share.
+
+And how far factors are apart, by the correlations of their items.
 
 References
 ----------
@@ -16,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core.arrays import FloatArray, IntArray
-from dtstat.core.reliability import cronbach_alpha
+from dtstat.core.reliability import congeneric_omega, cronbach_alpha
 from dtstat.sem.estimate import SEMEstimate
-from dtstat.sem.scores import measurement, reliability, score_reliability
+from dtstat.sem.scores import measurement, score_reliability
 from dtstat.sem.solution import correlation, square_frame
 
 
@@ -31,6 +33,69 @@ def reliability_table(estimate: SEMEstimate) -> pd.DataFrame:
     found.insert(2, "omega_h", shares["omega_h"])
     found.insert(3, "omega_total", shares["omega_total"])
     return found.assign(score=pd.Series(scores, index=list(estimate.model.latent)))
+
+
+def reliability(estimate: SEMEstimate) -> pd.DataFrame:
+    """Reliability of the sum of each factor's items.
+
+    The items of a factor are those it is measured by (``=~``), cross-loading ones included; items
+    with negative loadings are reversed. Let λ, ψ, Θ be the factor's loadings, variance and the
+    items' residual covariances, S and Σ the sample and implied covariances of these k items.
+
+    ``alpha``
+        k/(k−1) (1 − tr S / 1ᵀS1), Cronbach (1951), from the sample. Equals reliability only if
+        loadings are equal and residuals uncorrelated.
+    ``omega``
+        (1ᵀλ)²ψ / [(1ᵀλ)²ψ + 1ᵀΘ1], Raykov (2001). The denominator is the variance of the sum
+        that the model implies, residual covariances included, not the sample's. For items
+        without cross-loadings it is 1ᵀΣ1 (McDonald's ω of a congeneric scale); what cross-loading
+        items owe to other factors is left out, so that ω is the reliability with the other
+        factors held fixed.
+    ``ave``
+        Mean of λ_i²ψ / Σ_ii, Fornell & Larcker (1981): the mean squared standardized loading. The
+        variance that a cross-loading item owes to other factors counts as not extracted.
+    ``n_items``
+        k.
+
+    Parameters
+    ----------
+    estimate
+        The fitted model. For ordered items S and Σ are those of the variables behind them, which
+        gives "ordinal" alpha and omega: of sums of these variables, not of the answers.
+
+    Returns
+    -------
+    Table with the factors as index. Entries that do not exist are NaN: alpha of a single item,
+    everything of a factor measured by factors alone. An improper solution (negative variances)
+    gives improper values.
+
+    References
+    ----------
+    Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. Psychometrika
+    16, 297-334.
+    Raykov, T. (2001). Estimation of congeneric scale reliability using covariance structure
+    analysis with nonlinear constraints. British Journal of Mathematical and Statistical
+    Psychology 54, 315-323.
+    Fornell, C. & Larcker, D. F. (1981). Evaluating structural equation models with unobservable
+    variables and measurement error. Journal of Marketing Research 18, 39-50.
+    """
+    form = measurement(estimate)
+    total = np.diag(estimate.layout.implied(estimate.theta).Sigma)
+    rows = []
+    for k, factor in enumerate(estimate.model.latent):
+        o = _items(estimate, factor)
+        loadings, variance = form.Lambda[o, k], float(form.eta_covariance[k, k])
+        sign = np.where(loadings < 0, -1.0, 1.0)
+        block, signs = np.ix_(o, o), np.outer(sign, sign)
+        alpha, omega, ave = cronbach_alpha(estimate.S[block] * signs), np.nan, np.nan
+        if len(o):
+            residual = float((form.Theta[block] * signs).sum())
+            omega = congeneric_omega(loadings * sign, residual, variance)
+            ave = float(np.mean(loadings**2 * variance / total[o]))
+        rows.append((alpha, omega, ave, len(o)))
+    index = pd.Index(estimate.model.latent, name="factor")
+    table = pd.DataFrame(rows, index=index, columns=["alpha", "omega", "ave", "n_items"])
+    return table.astype({"n_items": int})
 
 
 def hierarchical_omega(estimate: SEMEstimate) -> pd.DataFrame:
@@ -58,7 +123,8 @@ def hierarchical_omega(estimate: SEMEstimate) -> pd.DataFrame:
         if row.op == "=~" and row.rhs in names:
             inner[names.index(row.rhs), names.index(row.lhs)] = value
     direct = np.zeros_like(form.Lambda)
-    for k, items in enumerate(_measured(estimate)):
+    for k, factor in enumerate(names):
+        items = _items(estimate, factor)
         direct[items, k] = form.Lambda[items, k]
     loadings = direct @ np.linalg.inv(np.eye(len(names)) - inner)
     rows = []
@@ -90,7 +156,7 @@ def htmt(estimate: SEMEstimate) -> pd.DataFrame:
     two factors share one.
     """
     R = np.abs(correlation(estimate.S))
-    sets = _measured(estimate)
+    sets = [_items(estimate, factor) for factor in estimate.model.latent]
     names = estimate.model.latent
     values = np.eye(len(names))
     for a, mine in enumerate(sets):
@@ -112,16 +178,13 @@ def _within(R: FloatArray, items: IntArray) -> float:
     return float((block.sum() - np.trace(block)) / (k * (k - 1)))
 
 
-def _measured(estimate: SEMEstimate) -> list[IntArray]:
-    """Positions of the items of each factor; loadings fixed at 0 do not count."""
+def _items(estimate: SEMEstimate, factor: str) -> IntArray:
+    """Positions of the items that a factor is measured by; loadings fixed at 0 do not count."""
     observed = estimate.model.observed
-    sets = []
-    for factor in estimate.model.latent:
-        rows = [
-            row
-            for row in estimate.model.parameters
-            if (row.lhs, row.op) == (factor, "=~") and row.rhs in observed
-        ]
-        places = [observed.index(row.rhs) for row in rows if row.free or row.value != 0]
-        sets.append(np.array(places, dtype=np.int64))
-    return sets
+    measured = [row for row in estimate.model.parameters if (row.lhs, row.op) == (factor, "=~")]
+    position = [
+        observed.index(row.rhs)
+        for row in measured
+        if row.rhs in observed and (row.free or row.value != 0)
+    ]
+    return np.array(position, dtype=np.int64)
