@@ -101,6 +101,17 @@ class RawTable:
     row_names: tuple[str, ...] = ()
 
 
+def leaving_out(item: str) -> str:
+    """Say how a column is left out; R and the shell say it in their own words.
+
+    Examples
+    --------
+    >>> leaving_out("age")
+    "read_survey(path, drop=['age'])"
+    """
+    return f"read_survey(path, drop={[item]!r})"
+
+
 def read_delimited(path: Path, header_rows: int | None = None) -> RawTable:
     """Read a text file whose fields are separated by commas, semicolons or tabs.
 
@@ -281,8 +292,8 @@ def _find_merged(cells: Callable[[], Cells], exact: set[str]) -> dict[str, str]:
         if long and int(float(cell)) != int(cell):
             found[item] = (
                 f"item '{item}' holds {cell[:40]} in row {row}, a whole number with more digits "
-                "than numbers are computed with. Keep it aside or leave it out, with `aside` or "
-                "`drop`, or give it fewer digits."
+                f"than numbers are computed with. Leave the item out with {leaving_out(item)}, "
+                "keep it with `aside`, or give it fewer digits."
             )
     return found
 

@@ -27,7 +27,13 @@ from dtstat.core.errors import DataWarning, DTError, InputError, foreign_warning
 from dtstat.data.checks import items_phrase, quote_names, suspected_codes, warn_of_codes
 from dtstat.data.columns import CodeSet, MissingCodes, choose_columns, clean_column, resolve_codes
 from dtstat.data.files import Sheet, read_raw
-from dtstat.data.formats import RawTable, ValueLabels, require, warn_of_missing_codes
+from dtstat.data.formats import (
+    RawTable,
+    ValueLabels,
+    leaving_out,
+    require,
+    warn_of_missing_codes,
+)
 from dtstat.data.scales import UserLevels, no_order, numbers_of_texts, order_texts
 from dtstat.data.texts import Labels, given_texts
 
@@ -272,7 +278,8 @@ def _check_marks(item: str, column: pd.Series[Any]) -> None:
             row = int(np.argmax((column == cell).fillna(False).to_numpy(bool))) + 1
             raise InputError(
                 f"item '{item}' holds '{cell}' in row {row}, whose marks may separate thousands or "
-                "decimals. Write numbers with a decimal point and without thousands separators.",
+                "decimals. Write numbers with a decimal point and without thousands separators, or "
+                f"leave the item out with {leaving_out(item)}.",
                 "path",
             )
 

@@ -45,6 +45,16 @@ test_that("an order of the user, codes, and codebooks cross", {
   expect_error(read(columns = "a"), "levels = list\\(`a` = c\\(", class = "dtstat_error_input")
 })
 
+test_that("a column of notes among numbers is left out as the message says", {
+  skip_without_python()
+  file <- tempfile(fileext = ".csv")
+  writeLines(c("q1,q2,My age", "1,2,32", "2,3,about 30", "3,1,41"), file)
+  said <- "Leave the item out with dt_read_survey(path, drop = \"My age\"), or list the text in `missing_codes`"
+  expect_error(dt_read_survey(file), said, fixed = TRUE, class = "dtstat_error_input")
+  expect_error(dt_fit(file), said, fixed = TRUE, class = "dtstat_error_input")
+  expect_equal(names(dt_read_survey(file, drop = "My age")), c("q1", "q2"))
+})
+
 test_that("descriptions equal psych's, and flags find straight lines", {
   skip_without_python()
   skip_if_not_installed("psych")

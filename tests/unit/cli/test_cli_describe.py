@@ -61,6 +61,16 @@ def test_refusals_are_in_the_words_of_the_shell(refusal, answers, arguments, mes
     assert "`" not in said
 
 
+@pytest.mark.parametrize(
+    ("name", "option"), [("age", "--drop age,"), ("My age", "--drop 'My age',")]
+)
+def test_a_column_of_notes_is_left_out_as_the_message_says(run, refusal, tmp_path, name, option):
+    file = tmp_path / "notes.csv"
+    file.write_text(f"q1,q2,q3,{name}\n1,2,2,32\n2,3,1,about 30\n3,1,3,41\n1,1,2,28\n")
+    assert f"got 'about 30' in row 2. Leave the item out with {option}" in refusal("fit", file)
+    assert run("describe", file, "--drop", name)[0] == 0
+
+
 def test_a_matrix_given_as_answers_is_told_of_the_option(refusal, tmp_path):
     file = tmp_path / "r.csv"
     dt.load_dataset("holzinger_swineford_9").corr().to_csv(file, index=False)

@@ -272,7 +272,10 @@ def test_missing_codes_of_columns_not_chosen_are_no_error(survey):
     assert frame["a"].tolist() == [1, 2]
 
 
-MIXED = r"item 'b' mixes numbers with text; got 'often' in row 2\. List .*`missing_codes`.*`drop`"
+MIXED = (
+    r"item 'b' mixes numbers with text; got 'often' in row 2\. Leave the item out with "
+    r"read_survey\(path, drop=\['b'\]\), or list the text in `missing_codes`"
+)
 
 
 def test_numbers_mixed_with_text_in_csv(survey):
