@@ -94,6 +94,12 @@ dt_fit.default <- function(x, n_factors = NULL, measure = "spearman", search = "
                            finalists = 3, preset = NULL, n_obs = NULL, seed = NULL, n_jobs = NULL,
                            progress = interactive(), checkpoint = NULL, labels = NULL, ...) {
   named <- !missing(measure)
+  if (any(c("rotate", "fm") %in% names(list(...)))) {
+    stop_input(
+      "`rotate` and `fm` are arguments of dt_efa(), which is exploratory factor analysis. dt_fit() finds ",
+      "which items belong to which factor, and there is nothing to rotate."
+    )
+  }
   dots <- habits(list(...), c("n.obs", "nfactors", "cor"), dt_fit.default, "dt_fit")
   n_obs <- one_of_two(n_obs, dots, "n_obs", "n.obs")
   n_factors <- one_of_two(n_factors, dots, "n_factors", "nfactors")
