@@ -69,6 +69,7 @@ test_that("tibbles stay tibbles, and rows keep their names", {
     expect_error(augment(fit), "`data` must be given", class = "dtstat_error_input")
     skip_if_not_installed("tibble")
     expect_s3_class(predict(fit, tibble::as_tibble(data)), "tbl_df")
+    expect_false(tibble::has_rownames(predict(fit, tibble::as_tibble(data))))
     expect_s3_class(augment(fit, tibble::as_tibble(data)), "tbl_df")
     expect_equal(names(augment(fit, data))[10:12], paste0(names(predict(fit, data)), "_score"))
   }
