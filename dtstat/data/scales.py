@@ -23,7 +23,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.errors import InputError, shown
 from dtstat.data.columns import choose_columns
-from dtstat.data.formats import leaving_out
+from dtstat.data.formats import reading_with
 
 Order = tuple[tuple[str, ...], ...]  # places from low to high, each with its texts
 UserLevels = Iterable[str] | Mapping[str, Iterable[str]] | None
@@ -411,6 +411,6 @@ def no_order(item: str, column: pd.Series[Any]) -> InputError:
     return InputError(
         f"item '{item}' holds texts whose order is not known: {listed}. Give it from low to high, "
         f'levels={{"{item}": [{example}]}}, or leave the item out with '
-        f"{leaving_out(item)}.",
+        f"{reading_with('drop', item)}.",
         "levels",
     )

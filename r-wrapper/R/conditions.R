@@ -14,7 +14,7 @@ in_r <- function(message, data = "data") {
     "`data`" = paste0("`", data, "`"),
     "read the file with missing_codes=\\[([^]]*)\\], or replace it by NaN" = "set it to NA: x[x == \\1] <- NA",
     "read with missing_codes=\\[([^]]*)\\]" = "read with missing_codes = c(\\1)",
-    "read_survey\\(path, drop=\\[(['\"])(.*?)\\1\\]\\)" = "dt_read_survey(path, drop = \"\\2\")",
+    "read_survey\\(path, (drop|aside)=\\[(['\"])(.*?)\\2\\]\\)" = "dt_read_survey(path, \\1 = \"\\3\")",
     "levels=\\{\"([^\"]*)\": \\[(.*?)\\]\\}" = "levels = list(`\\1` = c(\\2))",
     "missing_codes=\\[([^]]*)\\]" = "missing_codes = c(\\1)",
     "\\bNoneType\\b" = "NULL",

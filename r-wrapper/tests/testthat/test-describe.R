@@ -53,6 +53,8 @@ test_that("a column of notes among numbers is left out as the message says", {
   expect_error(dt_read_survey(file), said, fixed = TRUE, class = "dtstat_error_input")
   expect_error(dt_fit(file), said, fixed = TRUE, class = "dtstat_error_input")
   expect_equal(names(dt_read_survey(file, drop = "My age")), c("q1", "q2"))
+  said <- "not 'age'. Keep aside what is not an item: dt_read_survey(path, aside = \"age\")"
+  expect_warning(dt_read_survey(dt_example_file()), said, fixed = TRUE)
 })
 
 test_that("descriptions equal psych's, and flags find straight lines", {

@@ -46,8 +46,11 @@ def test_describe_writes(run, answers, tmp_path):
     ("arguments", "message"),
     [
         (["--limits", "1"], "--limits must be two numbers, as in '1,5'; got '1'"),
-        (["--id", "who", "--limits", "5,1"], "--limits must be a lower and a higher number"),
-        (["--id", "who", "--level", "2"], "--level must be a number in (0, 1)"),
+        (
+            ["--columns", "engage*", "--limits", "5,1"],
+            "--limits must be a lower and a higher number",
+        ),
+        (["--columns", "engage*", "--level", "2"], "--level must be a number in (0, 1)"),
         (["--drop", "q*"], "--drop must match columns of the file; got 'q*'"),
         (["--columns", "engage_1-engage_9"], "--columns must match columns of the file"),
         (["--id", "name"], "--id must match columns"),
@@ -132,3 +135,10 @@ def test_everything_can_be_written_as_json(run, tmp_path, arguments, key):
     status, _, err = run(*[part for part in given if part != "--force"], "--json", file)
     assert status == 2
     assert "--force" in err
+
+
+def test_an_age_among_ratings_is_pointed_out(run, answers):
+    said = "Most columns are ratings, but not 'age'. Keep aside what is not an item: --aside age."
+    assert said in run("describe", answers, "--id", "who")[2]
+    assert run("describe", answers, "--id", "who", "--aside", "age")[2] == ""
+    assert run("describe", answers, "--columns", "engage*, age")[2] == ""
