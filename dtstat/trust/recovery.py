@@ -34,7 +34,9 @@ from dtstat.trust.survey import SurveyDesign
 Recovers = Callable[[int, np.random.Generator], bool]
 
 CERTIFIED_ERROR = 0.05  # of the certificates that are planned for
-_PILOT, _FEW_PILOT = 20, 10  # draws at each n of the bracket, and where draws are dear
+# Draws at each n of the bracket, and the factor from one to the next; the same if draws are dear.
+_PILOT, _STEP = 20, 2.0
+_FEW_PILOT, _SHORT_STEP = 5, 1.5
 _MANY_DRAWS = 100
 _BATCHES = 8
 _CONFIRMATIONS = 3
@@ -255,10 +257,12 @@ def _draw(recovers: Recovers, n: int, seed: int, key: int) -> bool:
 
 def _approach(tries: _Tries, target: float, start: int, n_draws: int) -> Iterator[None]:
     n, pilot = max(_FEWEST_ROWS, min(start, tries.most_rows)), _pilot(n_draws)
+    step = _STEP if n_draws >= _MANY_DRAWS else _SHORT_STEP
     yield from tries.at(n, pilot)
     rising = tries.rate(n) < target
     while (tries.rate(n) < target) == rising:
-        further = min(2 * n, tries.most_rows) if rising else max(n // 2, _FEWEST_ROWS)
+        further = int(n * step if rising else n / step)
+        further = max(_FEWEST_ROWS, min(further, tries.most_rows))
         if further == n:
             break
         n = further
