@@ -51,8 +51,8 @@ _CURVE_POINTS = 60
 _START = 200  # rows that simulation starts with, if nothing better is known
 _SUREST = 1 - 2.0**-53  # the largest chance below 1
 _CAUTIOUS = 0.5  # of the normal approximation, which is a bound
-# Fits and certificates take far longer than a matrix: of their draws one in so many. So that few are
-# made far from the answer, they start at this multiple of the rows at which the factors are seen.
+# Fits and certificates take far longer than a matrix: of their draws one in so many. So that few
+# are made far from the answer, they start at a multiple of the rows at which the factors are seen.
 _DEAR = {"fit": 10, "certified": 10}
 _OF_SEEN = {"fit": 0.6, "certified": 5.0}
 
