@@ -14,6 +14,7 @@ import itertools
 import json
 import math
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,6 +44,7 @@ MATRIX_MEASURE = "pearson"
 RESAMPLES = 200  # of dtstat.diagnose
 PATH_CHILDREN = 3  # of dtstat.solution_path
 
+_READING = re.compile(r"read_survey\(path, (drop|aside)=\[(['\"])(.*?)\2\]\)")
 _LEVELS = re.compile(r'levels=\{".*?": \[(.*?)\]\}')
 _OPERATORS = ("=~", "==")  # of lavaan, in columns of operators; they compute nothing
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -227,6 +229,7 @@ def in_shell(message: str) -> str:
     message = re.sub(codes + "(, or replace it by NaN)?", r"give --missing-codes=\1", message)
     moments = r"For \w+ use DependenceMatrix[.]from_matrix[(]matrix, n_obs[)]"
     message = re.sub(moments, "Give --matrix and --n-obs", message)
+    message = _READING.sub(lambda call: f"--{call[1]} {shlex.quote(call[3])}", message)
     message = _LEVELS.sub(lambda levels: "--levels " + levels[1].replace('"', ""), message)
     return re.sub(r"`([a-z_]+)`", lambda argument: option_name(argument[1]), message)
 

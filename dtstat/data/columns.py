@@ -21,7 +21,7 @@ from pandas.api import types
 from dtstat.core import checks
 from dtstat.core.checks import LARGEST_WHOLE
 from dtstat.core.errors import InputError, nearest, shown
-from dtstat.data.formats import NA_TEXTS, Code
+from dtstat.data.formats import NA_TEXTS, Code, reading_with
 
 Codes = Code | Iterable[Code]
 MissingCodes = Codes | Mapping[str, Codes] | None
@@ -375,8 +375,8 @@ def _clean_text(
         row = int(np.argmax(refused))
         raise InputError(
             f"item '{item}' mixes numbers with text; got {shown(column.iloc[row])} in row "
-            f"{row + 1}. List the text in `missing_codes` if it means that the answer is missing, "
-            "or leave the item out with `drop`.",
+            f"{row + 1}. Leave the item out with {reading_with('drop', item)}, or list the text in "
+            "`missing_codes` if it means that the answer is missing.",
             argument="path",
         )
     return column.mask(missing)

@@ -101,6 +101,17 @@ class RawTable:
     row_names: tuple[str, ...] = ()
 
 
+def reading_with(argument: str, item: str) -> str:
+    """Write the call that treats a column so; R and the shell write it in their own words.
+
+    Examples
+    --------
+    >>> reading_with("drop", "age")
+    "read_survey(path, drop=['age'])"
+    """
+    return f"read_survey(path, {argument}={[item]!r})"
+
+
 def read_delimited(path: Path, header_rows: int | None = None) -> RawTable:
     """Read a text file whose fields are separated by commas, semicolons or tabs.
 
@@ -281,8 +292,8 @@ def _find_merged(cells: Callable[[], Cells], exact: set[str]) -> dict[str, str]:
         if long and int(float(cell)) != int(cell):
             found[item] = (
                 f"item '{item}' holds {cell[:40]} in row {row}, a whole number with more digits "
-                "than numbers are computed with. Keep it aside or leave it out, with `aside` or "
-                "`drop`, or give it fewer digits."
+                "than numbers are computed with. Leave the item out with "
+                f"{reading_with('drop', item)}, keep it with `aside`, or give it fewer digits."
             )
     return found
 

@@ -24,15 +24,28 @@ from numpy.typing import NDArray
 from pandas.api import types
 
 from dtstat.core.errors import DataWarning, DTError, InputError, foreign_warnings, warn
-from dtstat.data.checks import items_phrase, quote_names, suspected_codes, warn_of_codes
+from dtstat.data.checks import (
+    LONGEST_SCALE,
+    items_phrase,
+    quote_names,
+    suspected_codes,
+    warn_of_codes,
+)
 from dtstat.data.columns import CodeSet, MissingCodes, choose_columns, clean_column, resolve_codes
 from dtstat.data.files import Sheet, read_raw
-from dtstat.data.formats import RawTable, ValueLabels, require, warn_of_missing_codes
+from dtstat.data.formats import (
+    RawTable,
+    ValueLabels,
+    reading_with,
+    require,
+    warn_of_missing_codes,
+)
 from dtstat.data.scales import UserLevels, no_order, numbers_of_texts, order_texts
 from dtstat.data.texts import Labels, given_texts
 
 _ARROW = "__arrow_c_stream__"
 _INTERCHANGE = "__dataframe__"
+_MOST_ODD = 0.25  # of the columns
 _MARKED_NUMBER = re.compile(r"[+-]?\d[\d.,'’\s]*")
 
 ColumnChoice = str | Iterable[str] | None
@@ -114,6 +127,7 @@ def read_survey(
     -----
     DataWarning
         To say what was recognized: the survey program, columns kept aside, texts put in order. When
+        ``columns`` is not given and an age or another such number is among ratings. When
         a labeled code looks like a missing answer and is not declared as one, or when an answer
         without a label looks like a code for a missing one: -9, 99, or 9 on a scale of 1 to 5
         (:mod:`dtstat.data.checks` has the rule). When an id occurs twice.
@@ -207,6 +221,8 @@ def read_answers(
     if kept:
         frame.attrs["aside"] = list(kept)
     notes = [*raw.notes, *_program_note(raw, list(kept), unordered), *notes]
+    if choice.columns is None:
+        notes += _odd_note(items_only(frame))
     if notes:
         warn(" ".join(notes), DataWarning, stacklevel=3)
     return _with_index(frame, raw.frame, columns.ids)
@@ -272,7 +288,8 @@ def _check_marks(item: str, column: pd.Series[Any]) -> None:
             row = int(np.argmax((column == cell).fillna(False).to_numpy(bool))) + 1
             raise InputError(
                 f"item '{item}' holds '{cell}' in row {row}, whose marks may separate thousands or "
-                "decimals. Write numbers with a decimal point and without thousands separators.",
+                "decimals. Write numbers with a decimal point and without thousands separators, or "
+                f"leave the item out with {reading_with('drop', item)}.",
                 "path",
             )
 
@@ -304,6 +321,18 @@ def _program_note(raw: RawTable, aside: list[str], unordered: list[str]) -> list
     if dates:
         notes.append(f"Dates or times are kept aside: {quote_names(dates)}.")
     return notes
+
+
+def _odd_note(items: pd.DataFrame) -> list[str]:
+    """Point out an age among ratings: nobody said which columns are the items."""
+    numbers = items.select_dtypes("number")
+    odd = [str(name) for name in numbers if numbers[name].nunique() > LONGEST_SCALE]
+    if not 0 < len(odd) <= _MOST_ODD * items.shape[1]:
+        return []
+    return [
+        f"Most columns are ratings, but not {quote_names(odd)}. Keep aside what is not an item: "
+        f"{reading_with('aside', odd[0])}."
+    ]
 
 
 def _with_index(frame: pd.DataFrame, raw: pd.DataFrame, index: list[str]) -> pd.DataFrame:

@@ -23,6 +23,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.errors import InputError, shown
 from dtstat.data.columns import choose_columns
+from dtstat.data.formats import reading_with
 
 Order = tuple[tuple[str, ...], ...]  # places from low to high, each with its texts
 UserLevels = Iterable[str] | Mapping[str, Iterable[str]] | None
@@ -409,6 +410,7 @@ def no_order(item: str, column: pd.Series[Any]) -> InputError:
     example = ", ".join(f'"{text[:30]}"' for text in texts[:2]) + ", ..." * (len(texts) > 2)
     return InputError(
         f"item '{item}' holds texts whose order is not known: {listed}. Give it from low to high, "
-        f'levels={{"{item}": [{example}]}}, or leave the item out with `drop`.',
+        f'levels={{"{item}": [{example}]}}, or leave the item out with '
+        f"{reading_with('drop', item)}.",
         "levels",
     )

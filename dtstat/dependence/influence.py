@@ -161,8 +161,8 @@ def _spearman(values: FloatArray, observed: BoolArray, R: FloatArray) -> FloatAr
     rows = [np.flatnonzero(column) for column in observed.T]
     ranks = [_rank_range(values[r, i]) for i, r in enumerate(rows)]
     U = np.zeros((n, p))
-    for i, (_, low, high) in enumerate(ranks):
-        U[rows[i], i] = (low + high) / 2 / max(len(rows[i]), 1)
+    for i, (order, low, high) in enumerate(ranks):
+        U[rows[i][order], i] = (low + high) / 2 / max(len(rows[i]), 1)
     of_items = np.ascontiguousarray(U.T)
     product, own = np.empty((p * (p - 1) // 2, n)), of_items**2
     blocks = pair_blocks(p)
@@ -171,9 +171,10 @@ def _spearman(values: FloatArray, observed: BoolArray, R: FloatArray) -> FloatAr
     starts = np.array([block.start - i - 1 for i, block in enumerate(blocks)])
     for i, (order, low, high) in enumerate(ranks):
         above = np.zeros((p, len(order) + 1))  # sums of U_j over the rows with larger x_i
-        above[:, :-1] = np.cumsum(of_items[:, rows[i][order[::-1]]], axis=1)[:, ::-1]
+        in_order = rows[i][order]
+        above[:, :-1] = np.cumsum(of_items[:, in_order[::-1]], axis=1)[:, ::-1]
         moved = np.zeros((p, n))
-        moved[:, rows[i]] = (above[:, low] + above[:, high]) / 2 / common[i][:, None]
+        moved[:, in_order] = (above[:, low] + above[:, high]) / 2 / common[i][:, None]
         product[blocks[i]] += moved[i + 1 :]
         product[starts[:i] + i] += moved[:i]
         own[i] += 2 * moved[i]
@@ -184,10 +185,13 @@ def _spearman(values: FloatArray, observed: BoolArray, R: FloatArray) -> FloatAr
 
 
 def _rank_range(x: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Order of the answers, and of each how many are smaller, and how many not larger."""
+    """Order of the answers; in this order, how many are smaller, and how many not larger."""
     order = np.argsort(x, kind="stable")
     ascending = x[order]
-    return order, np.searchsorted(ascending, x), np.searchsorted(ascending, x, "right")
+    first = np.flatnonzero(np.diff(ascending, prepend=-np.inf))  # of equal answers
+    ends = np.append(first, len(x))
+    times = np.diff(ends)
+    return order, np.repeat(first, times), np.repeat(ends[1:], times)
 
 
 def _kendall(values: FloatArray, observed: BoolArray, R: FloatArray) -> FloatArray:

@@ -101,7 +101,8 @@ class Reliability(Printed):
 
     def summary(self) -> Summary:
         """Return the tables as they are printed."""
-        notes = ["omega: one factor behind the items of each; intervals of 95 %."]
+        bounded = "; intervals of 95 %" if self.factors["alpha_lower"].notna().any() else ""
+        notes = [f"omega: one factor behind the items of each{bounded}."]
         if self.factors["ordinal_alpha"].notna().any():
             notes.append("ordinal_: of the variables behind the ratings, not of sums of answers.")
         known = self.factors.dropna(axis=1, how="all")

@@ -34,7 +34,9 @@ from dtstat.trust.survey import SurveyDesign
 Recovers = Callable[[int, np.random.Generator], bool]
 
 CERTIFIED_ERROR = 0.05  # of the certificates that are planned for
-_PILOT, _FEW_PILOT = 20, 10  # draws at each n of the bracket, and where draws are dear
+# Draws at each n of the bracket, and the factor from one to the next; the same if draws are dear.
+_PILOT, _STEP = 20, 2.0
+_FEW_PILOT, _SHORT_STEP = 5, 1.5
 _MANY_DRAWS = 100
 _BATCHES = 8
 _CONFIRMATIONS = 3
@@ -183,7 +185,8 @@ def rows_for_recovery(
         Give up beyond.
     """
     tries = _Tries(recovers, seed, n_jobs, most_rows)
-    total = n_draws + 4 * _pilot(n_draws)  # the bracket takes some four steps
+    pilot, step = _bracket(n_draws)
+    total = n_draws + pilot * math.ceil(4 / math.log2(step))  # a bracket of some four doublings
     steps = _approach(tries, target, start, n_draws)
     for _ in track(steps, progress, "simulating", total=total):
         pass
@@ -214,12 +217,13 @@ class _Tries:
     def answer(self, target: float) -> int:
         """Rows at which the curve fitted so far reaches the target, within what may be tried.
 
-        Where there are draws enough nearby, by these alone: no curve is right far and wide.
+        Where there are draws enough nearby, by these alone: no curve is right far and wide. If all
+        of them have the same outcome, they say nothing of where it changes.
         """
         rows, draws, recovered = self.columns()
         reached = _quantile(*_fit(rows, draws, recovered), target)
         near = (rows > reached / _NEARBY) & (rows < reached * _NEARBY)
-        if draws[near].sum() >= _ENOUGH:
+        if draws[near].sum() >= _ENOUGH and 0 < recovered[near].sum() < draws[near].sum():
             reached = _quantile(*_fit(rows[near], draws[near], recovered[near]), target)
         n = math.ceil(reached)
         return max(_FEWEST_ROWS, min(n, self.most_rows))
@@ -254,11 +258,13 @@ def _draw(recovers: Recovers, n: int, seed: int, key: int) -> bool:
 
 
 def _approach(tries: _Tries, target: float, start: int, n_draws: int) -> Iterator[None]:
-    n, pilot = max(_FEWEST_ROWS, min(start, tries.most_rows)), _pilot(n_draws)
+    n = max(_FEWEST_ROWS, min(start, tries.most_rows))
+    pilot, step = _bracket(n_draws)
     yield from tries.at(n, pilot)
     rising = tries.rate(n) < target
     while (tries.rate(n) < target) == rising:
-        further = min(2 * n, tries.most_rows) if rising else max(n // 2, _FEWEST_ROWS)
+        further = int(n * step if rising else n / step)
+        further = max(_FEWEST_ROWS, min(further, tries.most_rows))
         if further == n:
             break
         n = further
@@ -273,8 +279,8 @@ def _approach(tries: _Tries, target: float, start: int, n_draws: int) -> Iterato
         yield from tries.at(tries.answer(target), math.ceil(n_draws / 2))
 
 
-def _pilot(n_draws: int) -> int:
-    return _PILOT if n_draws >= _MANY_DRAWS else _FEW_PILOT
+def _bracket(n_draws: int) -> tuple[int, float]:
+    return (_PILOT, _STEP) if n_draws >= _MANY_DRAWS else (_FEW_PILOT, _SHORT_STEP)
 
 
 def _conclude(tries: _Tries, target: float, n_draws: int) -> RecoveryCurve:

@@ -37,13 +37,16 @@ check_protocol <- function(hello) {
   stop(condition(message, c("dtstat_error_protocol", "dtstat_error", "error")))
 }
 
-# reticulate before 1.41 offers to install Miniconda when it finds no Python.
+# reticulate before 1.41 offers to install Miniconda when it finds no Python, and 1.28 takes every
+# pyproject.toml, also that of a checkout of dtstat, for a project of Poetry's.
 without_prompts <- function(code) {
   before <- Sys.getenv("RETICULATE_MINICONDA_ENABLED", NA)
   Sys.setenv(RETICULATE_MINICONDA_ENABLED = "FALSE")
   on.exit(if (is.na(before)) Sys.unsetenv("RETICULATE_MINICONDA_ENABLED") else
     Sys.setenv(RETICULATE_MINICONDA_ENABLED = before))
-  force(code)
+  withCallingHandlers(code, warning = function(w) {
+    if (grepl("appears to use Poetry", conditionMessage(w), fixed = TRUE)) invokeRestart("muffleWarning")
+  })
 }
 
 no_module <- function(reason) {

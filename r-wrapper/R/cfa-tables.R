@@ -90,6 +90,12 @@ dt_fit_measures <- function(fit, which = NULL) {
   known[tolower(which)]
 }
 
+# lavaan's own function, for those who have it loaded.
+#' @exportS3Method lavaan::fitMeasures
+fitMeasures.dt_cfa <- function(object, fit.measures = "all", ...) {
+  dt_fit_measures(object, if (!identical(fit.measures, "all")) fit.measures)
+}
+
 #' @rdname dt_parameters
 #' @export
 dt_modification_indices <- function(fit, sort = TRUE, minimum = 0) {

@@ -14,10 +14,13 @@ in_r <- function(message, data = "data") {
     "`data`" = paste0("`", data, "`"),
     "read the file with missing_codes=\\[([^]]*)\\], or replace it by NaN" = "set it to NA: x[x == \\1] <- NA",
     "read with missing_codes=\\[([^]]*)\\]" = "read with missing_codes = c(\\1)",
+    "read_survey\\(path, (drop|aside)=\\[(['\"])(.*?)\\2\\]\\)" = "dt_read_survey(path, \\1 = \"\\3\")",
     "levels=\\{\"([^\"]*)\": \\[(.*?)\\]\\}" = "levels = list(`\\1` = c(\\2))",
     "missing_codes=\\[([^]]*)\\]" = "missing_codes = c(\\1)",
     "\\bNoneType\\b" = "NULL",
     "a DataFrame, a 2-d array or a path to a file" = "a data frame, a matrix or the path of a file",
+    "an array of answers must have 2 dimensions; got 1" =
+      "answers must be a data frame or a matrix; got a vector or list",
     "an array of answers" = "answers",
     "a dict from factor to items" = "a list of items by factor",
     "as a dict or a list" = "as a list",
@@ -43,17 +46,13 @@ in_r <- function(message, data = "data") {
     "a Structure, a fit, a dict from factor to items, or lavaan's syntax" =
       "a structure, a fit, a list from factor to items, or lavaan's syntax",
     "Structure\\(table\\)" = "dt_structure(x)",
-    "a DataFrame, a 2-d array or a path to a file" = "a data frame, a matrix or a path to a file",
     "Pass a DataFrame" = "Give a data frame",
-    "an array of answers must have 2 dimensions; got 1" =
-      "answers must be a data frame or a matrix; got a vector or list",
     "got NoneType" = "got NULL",
     "got ndarray" = "got a matrix",
     "got DataFrame" = "got a data frame",
     "got dict" = "got a list",
     "got DTFit" = "got a result of dt_fit()",
     "got array\\(\\[([^]]*)\\]\\)" = "got c(\\1)",
-    "(?<=[0-9])\\.(?=[,)])" = "",
     "ordered categorical" = "ordered factor",
     "Install it with: pip install \"dtstat\\[([a-z]+)\\]\".*$" =
       "Install it with install_dtstat(extras = \"\\1\") and restart R.",

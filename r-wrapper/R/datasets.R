@@ -19,7 +19,7 @@ dt_datasets <- function() ask("datasets", list())
 #' @rdname dt_datasets
 #' @export
 dt_dataset <- function(name, people = FALSE) {
-  without_nan(ask("load_dataset", list(name = name, people = people), call = match.call()))
+  as_survey(without_nan(ask("load_dataset", list(name = name, people = people), call = match.call())))
 }
 
 #' A file as a survey program exports it

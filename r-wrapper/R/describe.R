@@ -24,9 +24,8 @@
 #'   default.
 #' @return A data frame. The text of an item is the attribute `label` of its column, as in haven, and
 #'   goes along into [dt_fit()] and [dt_describe()]. `attr(x, "aside")` names the columns that are no
-#'   items, which all functions of dtstat leave out unless they are asked for one by name. `x[rows, ]`
-#'   keeps that attribute but, as R does with plain vectors, drops the texts; a choice of columns keeps
-#'   the texts and drops the attribute. `dt_fit(x[rows, ], labels = x)` has both.
+#'   items, which all functions of dtstat leave out unless they are asked for one by name. A choice of
+#'   rows or columns, as by `x[rows, ]`, `subset()` and `head()`, keeps both.
 #' @seealso [dt_describe()] for what to look at next.
 #' @export
 #' @examples
@@ -53,7 +52,26 @@ dt_read_survey <- function(path, missing_codes = NULL, columns = NULL, drop = NU
     levels = if (is.list(levels)) levels else many(levels), labels = given_labels(labels), sheet = sheet,
     header_rows = header_rows
   )
-  without_nan(ask("read_survey", arguments, call = call))
+  as_survey(without_nan(ask("read_survey", arguments, call = call)))
+}
+
+# A data frame of which every part keeps the texts of its items and the names of what is no item.
+as_survey <- function(frame) {
+  class(frame) <- c("dt_survey", "data.frame")
+  frame
+}
+
+#' @export
+`[.dt_survey` <- function(x, ...) {
+  part <- NextMethod()
+  if (!is.data.frame(part)) return(part)
+  for (name in intersect(names(part), names(x))) {
+    # R drops it from plain vectors; factors and haven's columns keep it.
+    if (is.null(attr(part[[name]], "label"))) attr(part[[name]], "label") <- attr(x[[name]], "label")
+  }
+  aside <- intersect(names(part), attr(x, "aside"))
+  attr(part, "aside") <- if (length(aside)) aside
+  part
 }
 
 #' Describe items, and screen items and people

@@ -55,8 +55,8 @@
 #' @param labels What the items ask, for tables, plots and the page: a named vector or list, item to
 #'   text; a codebook as in [dt_read_survey()], or one with the items as row names, as in psychTools;
 #'   or a data frame whose columns have the attribute `label`. Without it, that attribute of the
-#'   columns of `x`, as haven reads it from SPSS files. R drops it from plain vectors when rows are
-#'   chosen: `dt_fit(answers[rows, ], labels = answers)` keeps it.
+#'   columns of `x`, as haven and [dt_read_survey()] read it. From columns of other data frames that
+#'   are plain vectors R drops it when rows are chosen: `dt_fit(answers[rows, ], labels = answers)` keeps it.
 #' @param ... Arguments of the default method.
 #' @return An object of class `dt_fit`: a list that prints, tidies and saves without Python.
 #'   `levels` is a data frame, one row per number of factors: `n_factors`; `chosen`; `level` ("fine"
@@ -94,6 +94,12 @@ dt_fit.default <- function(x, n_factors = NULL, measure = "spearman", search = "
                            finalists = 3, preset = NULL, n_obs = NULL, seed = NULL, n_jobs = NULL,
                            progress = interactive(), checkpoint = NULL, labels = NULL, ...) {
   named <- !missing(measure)
+  if (any(c("rotate", "fm") %in% names(list(...)))) {
+    stop_input(
+      "`rotate` and `fm` are arguments of dt_efa(), which is exploratory factor analysis. dt_fit() finds ",
+      "which items belong to which factor, and there is nothing to rotate."
+    )
+  }
   dots <- habits(list(...), c("n.obs", "nfactors", "cor"), dt_fit.default, "dt_fit")
   n_obs <- one_of_two(n_obs, dots, "n_obs", "n.obs")
   n_factors <- one_of_two(n_factors, dots, "n_factors", "nfactors")

@@ -60,7 +60,9 @@ refuse_argument <- function(name, known, caller) {
   plain <- function(names) gsub(".", "_", names, fixed = TRUE)
   apart <- drop(utils::adist(plain(name), plain(known), ignore.case = TRUE))
   close <- known[which.min(apart)]
-  advice <- if (min(apart) <= max(2, nchar(name) / 4)) {
+  advice <- if (name == "data" && "x" %in% known) {
+    "The data are `x`, the first argument."
+  } else if (min(apart) <= max(2, nchar(name) / 4)) {
     paste0("Did you mean `", close, "`?")
   } else {
     paste0(caller, "() has ", paste0("`", known, "`", collapse = ", "), ".")

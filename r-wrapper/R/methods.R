@@ -56,7 +56,10 @@ stop_no_data <- function() {
 
 # Names of rows are kept, and tibbles stay tibbles.
 rows_like <- function(scores, data) {
-  if (inherits(data, "tbl_df")) return(structure(scores, class = c("tbl_df", "tbl", "data.frame")))
+  if (inherits(data, "tbl_df")) {
+    class(scores) <- c("tbl_df", "tbl", "data.frame")
+    return(scores)
+  }
   named <- if (is.data.frame(data)) .row_names_info(data) > 0 else !is.null(rownames(data))
   if (named) rownames(scores) <- rownames(data)
   scores

@@ -41,10 +41,7 @@ dt_reliability <- function(x, keys = NULL, answers = NULL) {
 }
 
 #' @export
-print.dt_reliability <- function(x, ...) {
-  cat(x$text, "\n", sep = "")
-  invisible(x)
-}
+print.dt_reliability <- print_text
 
 #' @export
 summary.dt_reliability <- function(object, ...) object

@@ -19,6 +19,12 @@ test_that("sentences are in R's words", {
   expect_equal(in_r("dt_fit(x)"), "dt_fit(x)")
 })
 
+test_that("what reticulate says of Poetry is not passed on, other warnings are", {
+  expect_silent(without_prompts(warning("This project appears to use Poetry for Python dependency management.")))
+  expect_warning(without_prompts(warning("something else")), "something else")
+  expect_equal(without_prompts(2 + 3), 5)
+})
+
 test_that("progress is shown once a phase", {
   report <- progress_of(TRUE)
   expect_output(for (k in 1:3) report(k, 3), "100%")

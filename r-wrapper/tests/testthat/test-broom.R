@@ -69,7 +69,39 @@ test_that("tibbles stay tibbles, and rows keep their names", {
     expect_error(augment(fit), "`data` must be given", class = "dtstat_error_input")
     skip_if_not_installed("tibble")
     expect_s3_class(predict(fit, tibble::as_tibble(data)), "tbl_df")
+    expect_false(tibble::has_rownames(predict(fit, tibble::as_tibble(data))))
     expect_s3_class(augment(fit, tibble::as_tibble(data)), "tbl_df")
     expect_equal(names(augment(fit, data))[10:12], paste0(names(predict(fit, data)), "_score"))
   }
+})
+
+test_that("tables have what modelsummary reads", {
+  skip_without_python()
+  children <- dt_dataset("holzinger_swineford_9", people = TRUE)
+  fit <- dt_fit(children[1:9])
+  models <- list(
+    fit, dt_cfa(children, fit), dt_cfa(children, fit, group = "school"), dt_regress(F1 ~ age + F2, fit, children)
+  )
+  for (model in models) {
+    rows <- tidy(model, conf.int = TRUE, conf.level = 0.9)
+    numbers <- c("estimate", "std.error", "statistic", "p.value", "conf.low", "conf.high")
+    expect_true(all(vapply(rows[numbers], is.numeric, NA)))
+    expect_type(rows$term, "character")
+    expect_equal(anyDuplicated(rows[intersect(c("term", "group"), names(rows))]), 0)
+    free <- rows$std.error > 0
+    expect_equal(rows$statistic[free], (rows$estimate / rows$std.error)[free])
+    middle <- (rows$conf.low + rows$conf.high) / 2
+    expect_equal(middle, rows$estimate)
+    whole <- glance(model)
+    expect_s3_class(whole, "data.frame")
+    expect_equal(nrow(whole), 1)
+    expect_equal(whole$nobs, nobs(model))
+  }
+  for (model in models[1:3]) {
+    whole <- glance(model)
+    found <- c(whole$AIC, whole$BIC, whole$logLik)
+    expect_equal(found, c(AIC(model), BIC(model), as.numeric(logLik(model))), tolerance = 1e-10)
+  }
+  # Two steps have no likelihood, and none is made up.
+  expect_false(any(c("AIC", "BIC", "logLik") %in% names(glance(models[[4]]))))
 })

@@ -45,6 +45,18 @@ test_that("an order of the user, codes, and codebooks cross", {
   expect_error(read(columns = "a"), "levels = list\\(`a` = c\\(", class = "dtstat_error_input")
 })
 
+test_that("a column of notes among numbers is left out as the message says", {
+  skip_without_python()
+  file <- tempfile(fileext = ".csv")
+  writeLines(c("q1,q2,My age", "1,2,32", "2,3,about 30", "3,1,41"), file)
+  said <- "Leave the item out with dt_read_survey(path, drop = \"My age\"), or list the text in `missing_codes`"
+  expect_error(dt_read_survey(file), said, fixed = TRUE, class = "dtstat_error_input")
+  expect_error(dt_fit(file), said, fixed = TRUE, class = "dtstat_error_input")
+  expect_equal(names(dt_read_survey(file, drop = "My age")), c("q1", "q2"))
+  said <- "not 'age'. Keep aside what is not an item: dt_read_survey(path, aside = \"age\")"
+  expect_warning(dt_read_survey(dt_example_file()), said, fixed = TRUE)
+})
+
 test_that("descriptions equal psych's, and flags find straight lines", {
   skip_without_python()
   skip_if_not_installed("psych")
@@ -82,4 +94,34 @@ test_that("texts and what is aside go along in data frames of others", {
   expect_equal(nrow(found$items), 9)
   expect_equal(found$items$text[1], "Visual perception, renamed")
   expect_equal(nrow(dt_dependence(x)$values), 9)
+})
+
+test_that("a part of a survey keeps its texts and what is aside", {
+  skip_without_python()
+  survey <- dt_dataset("holzinger_swineford_9", people = TRUE)
+  texts <- item_texts(survey)
+  expect_true(all(nzchar(texts[1:9])))
+  aside <- attr(survey, "aside")
+  rows <- survey$age > 13
+  parts <- list(
+    survey[rows, ], subset(survey, rows), head(survey, 50), survey[order(survey$x1), ], survey[11:60, names(survey)]
+  )
+  for (part in parts) {
+    expect_equal(item_texts(part), texts)
+    expect_equal(attr(part, "aside"), aside)
+  }
+  plain <- as.data.frame(lapply(survey, as.vector))
+  expect_equal(parts[[1]], plain[rows, ], ignore_attr = TRUE)
+  expect_equal(dt_fit(parts[[1]])$item_texts, dt_fit(parts[[1]], labels = survey)$item_texts)
+  expect_equal(item_texts(survey[rows, c("x3", "x1")]), texts[c(3, 1)])
+  expect_null(attr(survey[c("x3", "x1")], "aside"))
+  expect_equal(names(survey[c("x3", "age")]), c("x3", "age"))
+  expect_equal(attr(survey[c("x3", "age")], "aside"), "age")
+  expect_identical(survey[rows, "x1"], plain$x1[rows])
+  expect_identical(survey[["x1"]][3], plain$x1[3])
+  expect_error(survey["nobody"], "undefined columns")
+  skip_if_not_installed("dplyr")
+  older <- dplyr::filter(survey, .data$age > 13)
+  expect_equal(item_texts(older), texts)
+  expect_equal(attr(dplyr::select(older, "x1", "age"), "aside"), "age")
 })

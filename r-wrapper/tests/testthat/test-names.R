@@ -58,7 +58,7 @@ test_that("mistakes get a sentence in R's words", {
   says(dt_fit(nine, labels = c("a", "b")), "must have the names of the items")
   says(dt_fit(nine, labels = list(x1 = 3)), "labels = c\\(q1 = \"I worry a lot\"\\)")
   says(dt_fit(NULL), "a data frame, a matrix or the path of a file; got NULL")
-  says(dt_fit(nine$x1), "must have 2 dimensions; got 1. Put people in rows")
+  says(dt_fit(nine$x1), "answers must be a data frame or a matrix; got a vector or list. Put people in rows")
   says(dt_fit(nine, n_factors = c(2, 3)), "got c\\(2, 3\\)")
   says(dt_fit(nine, n_factors = "3"), "must be a whole number of at least 1; got '3'")
   says(dt_fit(cbind(nine, school = "a")), "holds text: 'a' in row 1.*ordered factor")

@@ -68,6 +68,8 @@ test_that("psych's habits are understood", {
   expect_error(dt_efa(nine(), 2, nfactors = 2), "are the same", class = "dtstat_error_input")
   expect_error(dt_efa(nine(), 2, rottion = "none"), "Did you mean `rotation`", class = "dtstat_error_input")
   expect_error(dt_efa(nine()), "`n_factors` is missing", class = "dtstat_error_input")
+  expect_error(dt_fit(data = nine()), "The data are `x`", class = "dtstat_error_input")
+  expect_error(dt_fit(nine(), rotate = "oblimin"), "arguments of dt_efa()", fixed = TRUE, class = "dtstat_error_input")
 
   expect_equal(dt_fit(nine(), measure = "Kendall")$loadings, dt_fit(nine(), measure = "kendall")$loadings)
   expect_equal(dt_fit(nine(), cor = "cor")$dependence$measure, "pearson")

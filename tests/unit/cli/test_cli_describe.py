@@ -46,8 +46,11 @@ def test_describe_writes(run, answers, tmp_path):
     ("arguments", "message"),
     [
         (["--limits", "1"], "--limits must be two numbers, as in '1,5'; got '1'"),
-        (["--id", "who", "--limits", "5,1"], "--limits must be a lower and a higher number"),
-        (["--id", "who", "--level", "2"], "--level must be a number in (0, 1)"),
+        (
+            ["--columns", "engage*", "--limits", "5,1"],
+            "--limits must be a lower and a higher number",
+        ),
+        (["--columns", "engage*", "--level", "2"], "--level must be a number in (0, 1)"),
         (["--drop", "q*"], "--drop must match columns of the file; got 'q*'"),
         (["--columns", "engage_1-engage_9"], "--columns must match columns of the file"),
         (["--id", "name"], "--id must match columns"),
@@ -59,6 +62,16 @@ def test_refusals_are_in_the_words_of_the_shell(refusal, answers, arguments, mes
     said = refusal("describe", answers, *arguments)
     assert message in said
     assert "`" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("age", "--drop age,"), ("My age", "--drop 'My age',")]
+)
+def test_a_column_of_notes_is_left_out_as_the_message_says(run, refusal, tmp_path, name, option):
+    file = tmp_path / "notes.csv"
+    file.write_text(f"q1,q2,q3,{name}\n1,2,2,32\n2,3,1,about 30\n3,1,3,41\n1,1,2,28\n")
+    assert f"got 'about 30' in row 2. Leave the item out with {option}" in refusal("fit", file)
+    assert run("describe", file, "--drop", name)[0] == 0
 
 
 def test_a_matrix_given_as_answers_is_told_of_the_option(refusal, tmp_path):
@@ -122,3 +135,10 @@ def test_everything_can_be_written_as_json(run, tmp_path, arguments, key):
     status, _, err = run(*[part for part in given if part != "--force"], "--json", file)
     assert status == 2
     assert "--force" in err
+
+
+def test_an_age_among_ratings_is_pointed_out(run, answers):
+    said = "Most columns are ratings, but not 'age'. Keep aside what is not an item: --aside age."
+    assert said in run("describe", answers, "--id", "who")[2]
+    assert run("describe", answers, "--id", "who", "--aside", "age")[2] == ""
+    assert run("describe", answers, "--columns", "engage*, age")[2] == ""

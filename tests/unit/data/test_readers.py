@@ -272,7 +272,10 @@ def test_missing_codes_of_columns_not_chosen_are_no_error(survey):
     assert frame["a"].tolist() == [1, 2]
 
 
-MIXED = r"item 'b' mixes numbers with text; got 'often' in row 2\. List .*`missing_codes`.*`drop`"
+MIXED = (
+    r"item 'b' mixes numbers with text; got 'often' in row 2\. Leave the item out with "
+    r"read_survey\(path, drop=\['b'\]\), or list the text in `missing_codes`"
+)
 
 
 def test_numbers_mixed_with_text_in_csv(survey):
@@ -286,6 +289,19 @@ def test_numbers_mixed_with_text_in_xlsx(tmp_path):
         read_survey(tmp_path / "a.xlsx")
     frame = read_survey(tmp_path / "a.xlsx", missing_codes={"b": "often"})
     np.testing.assert_array_equal(frame, [[1, 3], [2, np.nan]])
+
+
+def test_numbers_among_ratings_are_pointed_out_unless_they_were_asked_for(survey):
+    rows = [f"{k % 5 + 1},{k % 3 + 1},{k % 4 + 1},{20 + 7 * k % 41}" for k in range(30)]
+    file = survey("\n".join(["a,b,c,age", *rows, ""]))
+    said = r"Most columns are ratings, but not 'age'\. .*read_survey\(path, aside=\['age'\]\)"
+    for read in (read_survey, as_items):
+        with pytest.warns(DataWarning, match=said):
+            read(file)
+    assert read_survey(file, aside="age").attrs["aside"] == ["age"]
+    assert "age" in read_survey(file, columns=["a", "b", "c", "age"])
+    half = survey("\n".join(["a,age", *(row[4:] for row in rows), ""]))
+    assert list(read_survey(half)) == ["a", "age"]  # ratings are not most of these
 
 
 # ---- spreadsheets ----------------------------------------------------------------------------

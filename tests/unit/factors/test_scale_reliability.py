@@ -116,7 +116,8 @@ def test_two_items_have_no_omega_and_one_no_alpha(children):
 
 def test_prints_all_tables(children):
     text = repr(dt.reliability(children, HS))
-    assert all(word in text for word in ("omega_h", "alpha_drop", "301 rows"))
+    assert all(word in text for word in ("omega_h", "alpha_drop", "301 rows", "intervals of 95 %"))
+    assert "intervals" not in repr(dt.reliability(dt.dependence(children, "pearson"), HS))
 
 
 @pytest.mark.parametrize(
