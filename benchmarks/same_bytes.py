@@ -280,40 +280,33 @@ WORK: dict[str, Callable[[], Any]] = {
 def pieces(value: Any) -> Iterator[bytes]:
     """Everything a result holds, numbers to the last bit, as bytes."""
     yield type(value).__name__.encode()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            yield from pieces(getattr(value, field.name))
-    elif isinstance(value, pd.DataFrame):
-        yield from pieces(value.index)
-        for name in value:
-            yield from pieces(name)
-            yield from pieces(value[name].to_numpy())
-    elif isinstance(value, pd.Series):
-        yield from pieces(value.index)
-        yield from pieces(value.to_numpy())
-    elif isinstance(value, pd.Index):
-        yield from pieces(value.tolist())
-    elif sparse.issparse(value):
-        yield from pieces(value.toarray())
-    elif isinstance(value, np.ndarray | np.generic | float) and np.asarray(value).dtype != object:
+    if value is None or isinstance(value, str | int):
+        yield repr(value).encode()
+    elif isinstance(value, float | np.generic | np.ndarray) and np.asarray(value).dtype != object:
         array = np.asarray(value)
         yield f"{array.dtype.str}{array.shape}".encode()
         yield array.tobytes()
-    elif isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from pieces(key)
+    elif not isinstance(value, types.FunctionType):
+        for one in _parts(value):
             yield from pieces(one)
-    elif isinstance(value, frozenset | set):
-        yield from pieces(sorted(value))
-    elif isinstance(value, list | tuple | np.ndarray):
-        for one in value:
-            yield from pieces(one)
-    elif value is None or isinstance(value, str | int):
-        yield repr(value).encode()
-    elif isinstance(value, types.FunctionType | functools.partial):
-        yield b"a function"
-    else:
-        raise TypeError(f"no bytes of a {type(value).__name__}")
+
+
+def _parts(value: Any) -> list[Any]:
+    if dataclasses.is_dataclass(value):
+        return [getattr(value, field.name) for field in dataclasses.fields(value)]
+    if isinstance(value, pd.DataFrame):
+        return [value.index, *value.columns, *(value[name].to_numpy() for name in value)]
+    if isinstance(value, pd.Series):
+        return [value.index, value.to_numpy()]
+    if sparse.issparse(value):
+        return [value.toarray()]
+    if isinstance(value, Mapping):
+        return [*value, *value.values()]
+    if isinstance(value, frozenset | set):
+        return sorted(value)
+    if isinstance(value, pd.Index | list | tuple | np.ndarray):
+        return list(value)
+    raise TypeError(f"no bytes of a {type(value).__name__}")
 
 
 def digest(value: Any) -> str:
