@@ -65,6 +65,7 @@ bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peer
 	$(ONE_CORE) $(PY) -m benchmarks
 	$(AS_USERS) $(PY) -m benchmarks
 	$(AS_USERS) $(PY) -m benchmarks.threads
+	$(AS_USERS) $(PY) -m benchmarks.same_bytes --write
 	$(AS_USERS) $(PY) -m benchmarks.whole
 	$(AS_USERS) $(PY) -m benchmarks.corners
 	$(ONE_CORE) $(PY) -m benchmarks.limits

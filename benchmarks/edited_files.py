@@ -439,7 +439,8 @@ def _drawn(result: Any, wanted: Callable[[Any], list[Any]]) -> None:
             axes = drawn if hasattr(drawn, "figure") else np.ravel(drawn)[0]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # letters that the font lacks
-                _asked(f"picture {kind or ''}", axes.figure.savefig, io.BytesIO())
+                drawing = functools.partial(axes.figure.savefig, io.BytesIO(), dpi=20)
+                _asked(f"picture {kind or ''}", drawing)
         pyplot.close("all")
 
 

@@ -11,8 +11,8 @@ anywhere, so nothing in it is believed before it is checked:
 - it holds ``metadata.json`` and arrays ``a0.npy``, ``a1.npy``, ... and no other member, none twice;
 - what it unpacks to is checked before anything is unpacked, as for any packed file: at most
   ``MOST_BYTES`` (4 GB), and at most ``MOST_RATIO`` (200) times its own size once that is beyond
-  ``FREE_BYTES`` (64 MB). Honest tables and results stay far below; set
-  ``dtstat.core.files.MOST_BYTES`` to read something larger. Nothing is ever written to disk, and no
+  ``FREE_BYTES`` (64 MB). Honest tables and results stay far below; set these in
+  ``dtstat.core.files`` to read something larger. Nothing is ever written to disk, and no
   more is unpacked than a member says it has;
 - arrays hold plain numbers and are as long as their headers say; objects (pickles) are refused.
 """
@@ -250,7 +250,8 @@ def check_unpacked(n_bytes: int, unpacked: int) -> None:
     """Refuse a file that unpacks to more than is allowed."""
     allowed = allowed_bytes(n_bytes)
     if unpacked > allowed:
+        limit = "MOST_BYTES" if allowed == MOST_BYTES else "FREE_BYTES"
         raise TooLargeError(
             f"{n_bytes} bytes unpack to {unpacked} or more, and {allowed} are allowed; raise "
-            "dtstat.core.files.MOST_BYTES if that is right"
+            f"dtstat.core.files.{limit} if that is right"
         )

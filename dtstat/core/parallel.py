@@ -41,7 +41,10 @@ Chunk = Sequence[tuple[int, T]]
 Outcomes = Generator[tuple[int, U]]
 Progress = bool | Callable[[int, int], Any] | None
 
-_MOST_FRUITLESS = 3  # passes in a row of which workers finished nothing before one died
+# Passes in a row of which workers finished nothing before one died: three, and with more workers as
+# many as let each of them, up to eight, die at its first piece.
+_MOST_FRUITLESS = range(3, 10)
+_LONGEST_WAIT = 3  # seconds
 _CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
 # Of joblib's processes and of dask's workers; the latter need not be installed.
 _LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
@@ -100,7 +103,7 @@ def run(
     missing = dict.fromkeys(range(len(pieces)))  # a set that keeps its order
     how = "generator" if ordered else "generator_unordered"
     pool = partial(Parallel, n_jobs=n_jobs, prefer="threads" if threads else None, return_as=how)
-    fruitless = 0
+    fruitless, most = 0, min(max(workers + 1, _MOST_FRUITLESS[0]), _MOST_FRUITLESS[-1])
     while missing:
         before = len(missing)
         try:
@@ -111,13 +114,13 @@ def run(
             if not _lost_worker(error):
                 raise
             fruitless = fruitless + 1 if len(missing) == before else 0
-            if fruitless == _MOST_FRUITLESS:
+            if fruitless == most:
                 raise DTError(
                     "Workers were killed from outside, usually for lack of memory, and "
                     f"{before} pieces of the work could not be finished. Use fewer workers "
                     "(`n_jobs`), or workers with more memory."
                 ) from error
-            time.sleep(fruitless)  # until workers are there again
+            time.sleep(min(fruitless, _LONGEST_WAIT))  # until workers are there again
 
 
 def track(

@@ -102,9 +102,11 @@ def check_names(names: Sequence[str]) -> None:
     check_writable_names(names, "data")
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
+        advice = "Rename the columns (names are compared as text, so 1 and '1' are the same)."
+        if all(name.replace(".", "").isdecimal() for name in names):
+            advice = "If these are answers, put a row of names above them."
         raise InputError(
-            f"column names must be unique; got {quote_names(repeated)} more than once. "
-            "Rename the columns (names are compared as text, so 1 and '1' are the same).",
+            f"column names must be unique; got {quote_names(repeated)} more than once. {advice}",
             argument="data",
         )
 

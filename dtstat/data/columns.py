@@ -207,6 +207,11 @@ def _cell_number(cell: Any, decimal_comma: bool) -> float | None:
     return float("nan") if types.is_scalar(cell) and pd.isna(cell) else None
 
 
+def is_date(cell: Any) -> bool:
+    """Whether a cell is a date, a time, or a stretch of time."""
+    return isinstance(cell, _DATES)
+
+
 def _as_float(number: Any) -> float | None:
     """Return a number as a float, infinity (which is refused later) if it is too large for one."""
     try:
@@ -370,11 +375,20 @@ def _clean_text(
     refused = refused & ~missing
     values[missing] = np.nan
     if not refused.any():
+        _check_large_cells(column, values, item)
         return pd.Series(values, index=column.index, name=column.name)
     if not np.isnan(values).all():
         row = int(np.argmax(refused))
+        cell = column.iloc[row]
+        if isinstance(cell, _DATES):
+            raise InputError(
+                f"item '{item}' mixes numbers with dates or times; got {cell} in row {row + 1}. "
+                "Excel makes dates of answers such as 1-2: format the column as text before they "
+                f"are entered, or leave the item out with {reading_with('drop', item)}.",
+                argument="path",
+            )
         raise InputError(
-            f"item '{item}' mixes numbers with text; got {shown(column.iloc[row])} in row "
+            f"item '{item}' mixes numbers with text; got {shown(cell)} in row "
             f"{row + 1}. Leave the item out with {reading_with('drop', item)}, or list the text in "
             "`missing_codes` if it means that the answer is missing.",
             argument="path",

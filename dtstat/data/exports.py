@@ -104,6 +104,7 @@ _MICROSOFT = Program(
 _PROGRAMS = (_QUALTRICS, _LIMESURVEY, _REDCAP, _GOOGLE, _MICROSOFT)
 _IMPORT_ID = '"importid"'
 _FORM_COMPLETE = re.compile(r".+_complete|complete\?")
+_ANSWER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?")
 _TAG = re.compile(r"<[^<>]{1,200}>")
 _GRID = re.compile(r"(.*\S)\s*\[(.+)\]", re.DOTALL)
 _CODE_AND_TEXT = re.compile(r"([A-Za-z]\w*(?:\[\w+\])*)\. (.+)", re.DOTALL)
@@ -182,6 +183,24 @@ def recognize(names: Sequence[str]) -> Header:
     )
 
 
+def note_of_numbers(names: Sequence[str]) -> tuple[str, ...]:
+    """Sentence about a first row of numbers that do not count the items: they may be answers.
+
+    Examples
+    --------
+    >>> note_of_numbers(["1", "2", "3"])
+    ()
+    """
+    numbers = [float(name) if _ANSWER.fullmatch(name) else None for name in names if name]
+    known = [number for number in numbers if number is not None]
+    if len(known) < max(2, len(numbers)) or known == sorted(set(known)):
+        return ()
+    return (
+        "The first row was read as the names of the columns, although it holds numbers, such as "
+        f"'{next(filter(None, names))}'; if they are answers, put a row of names above them.",
+    )
+
+
 def _find_program(names: Sequence[str]) -> Program | None:
     lowered = [_bare(name) for name in names]
     for program in _PROGRAMS:
@@ -189,7 +208,7 @@ def _find_program(names: Sequence[str]) -> Program | None:
         if program is _REDCAP:
             found *= any(_FORM_COMPLETE.fullmatch(name) for name in lowered)
         if program is _GOOGLE:
-            found *= lowered[0] in program.always
+            found *= lowered[:1] != [] and lowered[0] in program.always
         if found >= program.least:
             return program
     return None

@@ -5,18 +5,19 @@ from __future__ import annotations
 import importlib
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from dtstat.core import checks
+from dtstat.core.checks import LARGEST_WHOLE
 from dtstat.core.errors import DTError, InputError, foreign_warnings, shown
-from dtstat.core.files import check_unpacked
+from dtstat.core.files import allowed_bytes, check_unpacked
 from dtstat.data.checks import check_names
-from dtstat.data.exports import MOST_HEADER_ROWS, read_header, recognize
+from dtstat.data.exports import MOST_HEADER_ROWS, note_of_numbers, read_header, recognize
 from dtstat.data.formats import (
     RawTable,
     named_table,
@@ -28,6 +29,8 @@ from dtstat.data.formats import (
 )
 
 Sheet = str | int | None
+
+_CELL = 8  # bytes that a cell takes in memory
 
 
 class _Format(NamedTuple):
@@ -44,11 +47,10 @@ def _read_excel(path: Path, wanted: Sheet, header_rows: int | None) -> RawTable:
     # openpyxl warns of styles and drop-down lists it does not keep; answers are unaffected.
     with foreign_warnings("ignore"):
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheets = list(book.sheetnames)
-        book.close()
+        sheets = [sheet.title for sheet in book.worksheets]  # without those that are charts
         name = _choose_sheet(sheets, wanted, path)
-        # Without a header pandas does not rename columns that occur twice.
-        sheet = pd.read_excel(path, sheet_name=name, header=None, dtype=object, engine="openpyxl")
+        sheet = pd.DataFrame(_sheet_rows(book[name], path), dtype=object)
+        book.close()
     if sheet.empty:
         raise no_rows(path, 0)
     header = read_header(sheet.iloc[:MOST_HEADER_ROWS].to_numpy().tolist(), header_rows)
@@ -60,9 +62,50 @@ def _read_excel(path: Path, wanted: Sheet, header_rows: int | None) -> RawTable:
         item_texts=header.texts,
         program=header.program,
         aside=header.aside,
-        notes=(note,) if others and wanted is None else (),
+        notes=(
+            *((note,) if others and wanted is None else ()),
+            *note_of_numbers(header.names),
+        ),
         row_names=row_names(body, header.names),
     )
+
+
+def _sheet_rows(sheet: Any, path: Path) -> list[list[object]]:
+    """Cells of a sheet from the first row that has any, None where nothing is.
+
+    One cell far from the others would take the memory of all between them.
+    """
+    sheet.reset_dimensions()  # what the file says of its size need not be so
+    size = path.stat().st_size
+    rows: list[list[object]] = []
+    width = filled = 0
+    for number, row in enumerate(sheet.rows, start=1):
+        cells = _cells(row)
+        if cells or rows:
+            rows.append(cells)
+        if cells:
+            width, filled = max(width, len(cells)), len(rows)
+        if number * max(width, 1) * _CELL > allowed_bytes(size):
+            raise InputError(
+                f"sheet '{sheet.title}' of '{path.name}' goes on beyond row {number} with {width} "
+                f"columns, more cells than a file of {size} bytes can hold answers. Delete what "
+                "stands far from the others.",
+                argument="path",
+            )
+    return rows[:filled]
+
+
+def _cells(row: Iterable[Any]) -> list[object]:
+    """Values of a row up to the last that is there; errors such as #DIV/0! are none."""
+    cells = [None if cell.data_type == "e" or cell.value == "" else cell.value for cell in row]
+    while cells and cells[-1] is None:
+        cells.pop()
+    return [
+        int(cell)
+        if isinstance(cell, float) and cell.is_integer() and abs(cell) <= LARGEST_WHOLE
+        else cell
+        for cell in cells
+    ]
 
 
 def _choose_sheet(sheets: list[str], wanted: Sheet, path: Path) -> str:
@@ -100,7 +143,28 @@ def _read_parquet(path: Path, *_: object) -> RawTable:
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
     check_names(list(frame.columns))
     known = recognize(list(frame.columns))
-    return RawTable(frame, program=known.program, aside=known.aside)
+    unclear = _merged_beside_gaps(about)
+    return RawTable(frame, unclear=unclear, program=known.program, aside=known.aside)
+
+
+def _merged_beside_gaps(about: Any) -> dict[str, str]:
+    """Sentence of refusal by item, for whole numbers that become others: gaps make them floats."""
+    found = {}
+    for k in range(about.num_columns):
+        column = about.schema.column(k)
+        if column.physical_type != "INT64" or column.logical_type.type not in ("NONE", "INT"):
+            continue
+        parts = [about.row_group(j).column(k).statistics for j in range(about.num_row_groups)]
+        known = [part for part in parts if part is not None]
+        ends = [end for part in known if part.has_min_max for end in (part.min, part.max)]
+        gaps = any(part.null_count for part in known)
+        if gaps and any(abs(end) > LARGEST_WHOLE for end in ends):
+            found[column.path] = (
+                f"item '{column.path}' has missing answers and whole numbers beyond "
+                f"{LARGEST_WHOLE}, which cannot be told apart when computed with. Leave it out "
+                "with `drop`."
+            )
+    return found
 
 
 _DELIMITED = _Format("delimited text", _read_text)
@@ -209,7 +273,9 @@ def _check_name(file: Path) -> None:
 
 
 def _not_found(file: Path) -> InputError:
-    if not file.parent.is_dir():
+    if file.is_symlink():
+        advice = f"It is a link to '{file.readlink()}', which is not there."
+    elif not file.parent.is_dir():
         advice = "There is no such folder either."
     else:
         neighbors = [p.name for p in file.parent.iterdir() if _ending(p) in FORMATS]

@@ -33,7 +33,7 @@ from pandas.api import types
 from dtstat.core.errors import DataWarning, InputError, MissingExtraError, foreign_warnings, warn
 from dtstat.core.files import allowed_bytes, check_unpacked
 from dtstat.data.checks import check_names, items_phrase
-from dtstat.data.exports import MOST_HEADER_ROWS, read_header, recognize
+from dtstat.data.exports import MOST_HEADER_ROWS, note_of_numbers, read_header, recognize
 
 Code = float | str
 ValueLabels = Mapping[str, Mapping[Code, str]]
@@ -121,7 +121,7 @@ def read_delimited(path: Path, header_rows: int | None = None) -> RawTable:
     text = _decode(_read_bytes(path))
     if "\r" in text:  # files put together by hand have several kinds of line ends
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _EXCEL_HINT.sub("", text)
+    text = _EXCEL_HINT.sub("", text.lstrip("\ufeff"))  # some programs write the mark twice
     if not text.strip():
         raise InputError(
             f"'{path.name}' is empty; got no header and no rows. Export the data again.",
@@ -151,6 +151,7 @@ def read_delimited(path: Path, header_rows: int | None = None) -> RawTable:
         unclear=unclear,
         program=header.program,
         aside=header.aside,
+        notes=note_of_numbers(header.names),
         row_names=row_names(cells, header.names),
     )
 
@@ -301,6 +302,10 @@ def _find_merged(cells: Callable[[], Cells], exact: set[str]) -> dict[str, str]:
 def read_spss(path: Path) -> RawTable:
     """Read a .sav or .zsav file; answers declared missing in it become NaN."""
     pyreadstat = require("pyreadstat", "Reading SPSS files")
+    if path.suffix.lower() == ".zsav":  # equal answers take next to no room in it
+        _, about = pyreadstat.read_sav(path, metadataonly=True)
+        unpacked = 8 * (about.number_rows or 0) * about.number_columns
+        check_unpacked(path.stat().st_size, unpacked)
     # The codes are needed as they are, to leave out the labels of those declared missing.
     with _no_renaming():
         frame, meta = pyreadstat.read_sav(path, user_missing=True)

@@ -31,7 +31,14 @@ from dtstat.data.checks import (
     suspected_codes,
     warn_of_codes,
 )
-from dtstat.data.columns import CodeSet, MissingCodes, choose_columns, clean_column, resolve_codes
+from dtstat.data.columns import (
+    CodeSet,
+    MissingCodes,
+    choose_columns,
+    clean_column,
+    is_date,
+    resolve_codes,
+)
 from dtstat.data.files import Sheet, read_raw
 from dtstat.data.formats import (
     RawTable,
@@ -47,6 +54,7 @@ _ARROW = "__arrow_c_stream__"
 _INTERCHANGE = "__dataframe__"
 _MOST_ODD = 0.25  # of the columns
 _MARKED_NUMBER = re.compile(r"[+-]?\d[\d.,'’\s]*")
+_DATE = re.compile(r"\d{1,4}[.\s]+\d{1,2}[.\s]+\d{1,4}\.?")  # such as 31.12.2020
 
 ColumnChoice = str | Iterable[str] | None
 
@@ -209,7 +217,7 @@ def read_answers(
     answers, value_labels, notes = _read_items(raw, columns.items, codes, levels)
     unordered = [item for item in columns.items if item not in answers]
     if unordered and choice.columns is not None:
-        raise no_order(unordered[0], raw.frame[unordered[0]])
+        raise _no_item(unordered[0], raw.frame[unordered[0]])
     kept = {name: _as_it_is(raw, name, codes) for name in [*columns.aside, *unordered]}
     frame = pd.DataFrame(answers | kept)
     if value_labels or raw.value_labels is not None:
@@ -239,11 +247,13 @@ def _read_items(
         if item in raw.unclear:
             raise InputError(raw.unclear[item], argument="path")
         column, own = raw.frame[item], codes.get(item, CodeSet())
+        if _is_nested(column):
+            continue
         numbered = _numbered(column, own, raw.program == "LimeSurvey")
         if numbered is not None:
             column, labels[item] = numbered
         columns[item] = clean_column(column, item, own, raw.decimal_comma)
-        if _is_text(columns[item]) or types.is_datetime64_any_dtype(columns[item]):
+        if _is_text(columns[item]) or _is_time(columns[item]):
             texts[item] = columns[item]
             _check_marks(item, columns[item])
     ordered = order_texts(texts, levels)
@@ -277,14 +287,27 @@ def _is_text(column: pd.Series[Any]) -> bool:
     return types.is_object_dtype(kind) or types.is_string_dtype(kind)
 
 
-def _has_texts(column: pd.Series[Any]) -> bool:
-    return any(isinstance(cell, str) for cell in column.unique())
+def _is_time(column: pd.Series[Any]) -> bool:
+    return types.is_datetime64_any_dtype(column) or types.is_timedelta64_dtype(column)
+
+
+def _is_nested(column: pd.Series[Any]) -> bool:
+    """Whether cells are lists, tables or other things that Parquet can hold."""
+    return types.is_object_dtype(column.dtype) and not all(map(types.is_scalar, column))
+
+
+def _kind(column: pd.Series[Any]) -> str:
+    """Say what a column holds that is no item: "texts", "dates", or "others"."""
+    if any(isinstance(cell, str) for cell in column):
+        return "texts"
+    return "dates" if _is_time(column) or any(map(is_date, column)) else "others"
 
 
 def _check_marks(item: str, column: pd.Series[Any]) -> None:
     """Refuse texts that are numbers with marks of thousands, or with a comma that may be one."""
     for cell in column.unique():
-        if isinstance(cell, str) and _MARKED_NUMBER.fullmatch(cell.strip()):
+        text = cell.strip() if isinstance(cell, str) else ""
+        if _MARKED_NUMBER.fullmatch(text) and not _DATE.fullmatch(text):
             row = int(np.argmax((column == cell).fillna(False).to_numpy(bool))) + 1
             raise InputError(
                 f"item '{item}' holds '{cell}' in row {row}, whose marks may separate thousands or "
@@ -304,6 +327,18 @@ def _as_it_is(raw: RawTable, name: str, codes: Mapping[str, CodeSet]) -> pd.Seri
         return raw.frame[name]
 
 
+def _no_item(item: str, column: pd.Series[Any]) -> InputError:
+    """Refuse a column that was asked for."""
+    if not _is_nested(column):
+        return no_order(item, column)
+    row = [types.is_scalar(cell) for cell in column].index(False)
+    return InputError(
+        f"item '{item}' must hold one answer per cell; got a {type(column.iloc[row]).__name__} in "
+        f"row {row + 1}. Leave it out with `drop`.",
+        "path",
+    )
+
+
 def _program_note(raw: RawTable, aside: list[str], unordered: list[str]) -> list[str]:
     notes = []
     if raw.program is not None:
@@ -311,8 +346,10 @@ def _program_note(raw: RawTable, aside: list[str], unordered: list[str]) -> list
     own = [name for name in aside if name in raw.aside]
     if own:
         notes.append(f"Its columns that are not items are kept aside: {quote_names(own)}.")
-    dates = [name for name in unordered if not _has_texts(raw.frame[name])]
-    texts = [name for name in unordered if name not in dates]
+    kinds: dict[str, list[str]] = {"texts": [], "dates": [], "others": []}
+    for name in unordered:
+        kinds[_kind(raw.frame[name])].append(name)
+    texts, dates, others = kinds.values()
     if texts:
         notes.append(
             f"Texts of {items_phrase(texts)} have no known order and are kept aside; `levels` "
@@ -320,6 +357,8 @@ def _program_note(raw: RawTable, aside: list[str], unordered: list[str]) -> list
         )
     if dates:
         notes.append(f"Dates or times are kept aside: {quote_names(dates)}.")
+    if others:
+        notes.append(f"Neither numbers nor texts, and kept aside: {quote_names(others)}.")
     return notes
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dtstat.core import canvas, checks
 from dtstat.core.about import CITATION
 from dtstat.core.documents import Block, Heading, Paragraph, Picture, word_document
-from dtstat.core.errors import MissingExtraError
+from dtstat.core.errors import MissingExtraError, foreign_warnings
 from dtstat.core.export import refuse_existing
 from dtstat.core.loading_tables import table_order
 from dtstat.core.tables import Table
@@ -158,7 +158,8 @@ def _picture(fit: DTFit) -> list[Block]:
     figure = fit.plot("diagram").figure
     try:
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=_DPI)
+        with foreign_warnings("ignore", UserWarning, "Glyph"):  # letters that the font lacks
+            figure.savefig(buffer, format="png", dpi=_DPI)
         width, height = figure.get_size_inches()
     finally:
         plt.close(figure)

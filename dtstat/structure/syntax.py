@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -221,7 +221,8 @@ def measured_structure(model: str) -> Structure:
             keys.setdefault(term.lhs, []).append(term.rhs)
     if not keys:
         raise InputError("`model` has no factors. For example: 'f =~ x1 + x2 + x3'.", "model")
-    return Structure.from_keys(keys)
+    # Names as they are written: here no minus in front of one means that it is reversed.
+    return Structure.from_keys(keys, list(dict.fromkeys(chain(*keys.values()))))
 
 
 def as_structure(value: object, argument: str) -> Structure:

@@ -34,16 +34,16 @@ def data():
     return dt.simulate("chain", n=800, seed=5).data
 
 
-class KillsAWorker:
-    """Progress that kills a worker when some pieces are done."""
+class KillsWorkers:
+    """Progress that kills a worker each time that so many pieces are done, each worker once."""
 
-    def __init__(self, client, after):
-        self.client, self.left, self.killed = client, after, 0
+    def __init__(self, client, *after):
+        self.processes = list(client.run(os.getpid).values())
+        self.after, self.killed = after, 0
 
     def __call__(self, done, total):
-        self.left -= 1
-        if self.left == 0:
-            os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
+        for _ in range(self.after.count(done)):
+            os.kill(self.processes[self.killed], signal.SIGKILL)
             self.killed += 1
 
 
@@ -78,18 +78,21 @@ def test_a_bootstrap(client, data):
     assert to_bytes(there) == to_bytes(here)
 
 
-def test_a_bootstrap_that_loses_a_worker(client, data):
+@pytest.mark.parametrize("after", [(20,), (20, 20), (15, 40)], ids=["one", "both", "each"])
+def test_a_bootstrap_that_loses_workers(client, data, after):
+    """One; both at once, and with them all copies of the data; one and later the other."""
+    client.wait_for_workers(2)
     here = locally(dt.stability, data, n_boot=60, seed=2)
-    bad_day = KillsAWorker(client, 20)
+    bad_day = KillsWorkers(client, *after)
     there = dt.stability(data, n_boot=60, seed=2, progress=bad_day)
-    assert bad_day.killed == 1
+    assert bad_day.killed == len(after)
     assert to_bytes(there) == to_bytes(here)
 
 
 def test_a_study_that_loses_a_worker(client, tmp_path):
     how = {"reps": 4, "n": 400, "seed": 3}
     here = locally(table1, **how)
-    bad_day = KillsAWorker(client, 3)
+    bad_day = KillsWorkers(client, 3)
     there = table1(**how, out=tmp_path / "study.jsonl", progress=bad_day)
     assert bad_day.killed == 1
     assert outcomes(there) == outcomes(here)
@@ -120,7 +123,7 @@ def test_a_whole_fit_of_many_items(client, tmp_path):
     X = factors[:, np.arange(1100) // 10] + rng.standard_normal((100, 1100))
     np.save(tmp_path / "answers.npy", X)
     here = locally(dt.fit, X)
-    killer = KillsAWorker(client, 1)
+    killer = KillsWorkers(client, 1)
     there = dt.fit(tmp_path / "answers.npy", progress=killer)
     assert killer.killed
     assert here.n_factors > 100

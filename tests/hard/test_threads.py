@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_limits
 
 import dtstat as dt
 from dtstat.core.errors import DataWarning, DTWarning, EstimationWarning, silenced, warn
@@ -84,6 +85,19 @@ def alone(work=everything):
 def test_the_same_bytes_as_one_after_the_other():
     for together, single in zip(at_once(), alone(), strict=True):
         assert [a == b for a, b in zip(together, single, strict=True)] == [True] * len(single)
+
+
+@pytest.mark.parametrize("work", [dt.fit, lambda X: dt.efa(X, 12)], ids=["fit", "efa"])
+def test_the_same_bytes_with_more_threads_of_linear_algebra(work):
+    """So large that products would be shared out; benchmarks/same_bytes.py has all functions."""
+    rng = np.random.default_rng(2)
+    factors = rng.normal(size=(500, 12)) + 0.7 * rng.normal(size=(500, 1))
+    X = 0.7 * np.repeat(factors, 10, axis=1) + 0.7 * rng.normal(size=(500, 120))
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append(saved(work(X)))
+    assert found[0] == found[1]
 
 
 @pytest.mark.long  # everything is compiled anew

@@ -2,12 +2,14 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures.process import BrokenProcessPool
 
 import joblib
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from dtstat.core import parallel
 from dtstat.core.errors import DTError, InputError, MissingExtraError
 from dtstat.core.parallel import check_jobs, one_thread, run
 
@@ -47,14 +49,15 @@ class HoldsData:
 
 
 class DiesOnce:
-    """Work whose process is killed the first time piece ``at`` is done."""
+    """Work whose process is killed the first time that each of some pieces is done."""
 
     def __init__(self, folder, at):
-        self.mark, self.at = folder / "died", at
+        self.folder, self.at = folder, at
 
     def __call__(self, k):
-        if k == self.at and not self.mark.exists():
-            self.mark.touch()
+        mark = self.folder / f"died{k}"
+        if k in self.at and not mark.exists():
+            mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return k
 
@@ -132,11 +135,40 @@ def test_threads_that_overlap_do_not_leave_the_limit_behind():
     assert library_threads(0) == before
 
 
-@pytest.mark.parametrize("at", [0, 7, 19])
-def test_a_piece_whose_process_died_is_done_again(tmp_path, at):
+@pytest.mark.parametrize("at", [(0,), (7,), (19,), (4, 5), (0, 1), (0, 9, 19)])
+def test_pieces_whose_processes_died_are_done_again(tmp_path, at):
+    """Of two workers one, both at once, and both at their very first piece."""
     outcomes = list(run(DiesOnce(tmp_path, at), range(20), 2))
     assert sorted(outcomes) == [(k, k) for k in range(20)]  # and none twice
-    assert (tmp_path / "died").exists()
+    assert len(list(tmp_path.iterdir())) == len(at)
+
+
+def test_every_worker_may_die_at_its_first_piece(tmp_path):
+    outcomes = list(run(DiesOnce(tmp_path, range(4)), range(12), 4))
+    assert sorted(outcomes) == [(k, k) for k in range(12)]
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.parametrize(("workers", "passes"), [(2, 3), (4, 5), (8, 9), (64, 9)])
+def test_passes_in_which_nothing_was_done(monkeypatch, workers, passes):
+    """Each worker may die at its first piece; work that always kills ends all the same."""
+    tried = []
+
+    def dies(work, pieces, which, *_):
+        tried.append(which)
+        if len(tried) < passes or always:
+            raise BrokenProcessPool
+        yield from ((k, work(pieces[k])) for k in which)
+
+    monkeypatch.setattr(parallel, "_run_once", dies)
+    monkeypatch.setattr(parallel.time, "sleep", lambda _: None)
+    always = False
+    assert dict(run(str, range(5), workers)) == {k: str(k) for k in range(5)}
+    tried.clear()
+    always = True
+    with pytest.raises(DTError, match="killed from outside"):
+        list(run(str, range(5), workers))
+    assert len(tried) == passes
 
 
 def test_processes_that_always_die_are_given_up():

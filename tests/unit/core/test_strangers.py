@@ -195,3 +195,11 @@ def test_an_item_may_be_called_like_a_sign_of_formulas(name):
     fit = dt.fit(data)
     ages = data.assign(age=np.arange(len(data)) % 7)
     assert "age" in str(dt.regress("F1 ~ 1 + age", fit, ages).summary())
+
+
+def test_a_minus_before_a_name_reverses_nothing_in_a_model_text():
+    names = ["-1", "1", "-x", *[f"q{k}" for k in range(6)]]
+    fit = dt.fit(NINE.set_axis(names, axis=1))
+    again = dt.compare(fit, fit.to_lavaan())
+    assert again.f1 == 1
+    assert not any(one.startswith("--") for key in fit.to_keys().values() for one in key)
