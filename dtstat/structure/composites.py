@@ -17,11 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray, kernel
 from dtstat.core.parallel import Jobs, run
-from dtstat.structure.groups import align
+from dtstat.structure.groups import align, settle
 
-_MOST_SWEEPS = 40  # they settle in a few; some would go round in circles
 _ITEMS_PER_BLOCK = 512
 
 
@@ -109,16 +108,18 @@ class Composites:
     def settle(self, neighbors: Neighbors, smallest: int) -> Composites:
         """Move items to the groups of their largest loadings among those of their neighbors."""
 
-        def look() -> IntArray:
+        def largest() -> IntArray:
             unit = self.Z.shape[1] * self.scale
             graph = neighbors.starts, neighbors.items
             return _best_near(self.Z, self.sums, unit, self.labels, self.own_strength(), *graph)
 
-        return self._settle(look, smallest)
+        settle(self, largest, smallest)
+        return self
 
     def settle_everywhere(self, smallest: int, n_jobs: Jobs = None) -> Composites:
         """Move items to the groups of their largest loadings among all groups."""
-        return self._settle(lambda: self.home(np.arange(len(self.Z)), n_jobs), smallest)
+        settle(self, lambda: self.home(np.arange(len(self.Z)), n_jobs), smallest)
+        return self
 
     def home(self, items: IntArray, n_jobs: Jobs = None) -> IntArray:
         """Group that each of some items loads on most, of all groups, in blocks of items."""
@@ -132,37 +133,8 @@ class Composites:
         found = [best for _, best in run(work, pieces, n_jobs, ordered=True)]
         return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
-    def _settle(self, look: object, smallest: int) -> Composites:
-        seen: set[bytes] = set()
-        for _ in range(_MOST_SWEEPS):
-            best = look()  # type: ignore[operator]
-            kept = self._kept(best, smallest)
-            best[kept] = self.labels[kept]
-            moved = np.flatnonzero(best != self.labels)
-            if not len(moved):
-                break
-            self._move(moved, best[moved])
-            key = self.labels.tobytes()
-            if key in seen:
-                break
-            seen.add(key)
-        return self
-
-    def _kept(self, best: IntArray, smallest: int) -> BoolArray:
-        """Mark items that must stay, so that no group becomes too small: the strongest of it."""
-        kept = np.zeros(len(best), dtype=bool)
-        order = np.lexsort((-self.own_strength(), self.labels))
-        starts = np.concatenate([[0], np.cumsum(self.size)[:-1]])
-        rank = np.arange(len(order)) - starts[self.labels[order]]
-        while True:
-            after = np.where(kept, self.labels, best)
-            small = np.bincount(after, minlength=self.n_groups) < smallest
-            more = order[small[self.labels[order]] & (rank < smallest) & ~kept[order]]
-            if not len(more):
-                return kept
-            kept[more] = True
-
-    def _move(self, items: IntArray, groups: IntArray) -> None:
+    def move(self, items: IntArray, groups: IntArray) -> None:
+        """Move some items."""
         at = np.einsum("in,in->i", self.Z[items], self.sums[groups])
         changed = np.unique(np.concatenate([self.labels[items], groups]))
         self.labels[items] = groups
