@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray, kernel
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray, kernel
 from dtstat.core.parallel import Jobs, run
 from dtstat.structure.groups import align, settle
 
@@ -55,6 +55,7 @@ class Composites:
         self.signs = self._aligned() if signs is None else signs.copy()
         self.sums = np.zeros((self.n_groups, Z.shape[1]))
         _add_rows(Z, np.arange(len(labels)), self.signs, self.labels, self.sums)
+        self.changed = np.ones(self.n_groups, dtype=bool)  # by the last move
         self._look_inside()
 
     @classmethod
@@ -107,11 +108,14 @@ class Composites:
 
     def settle(self, neighbors: Neighbors, smallest: int) -> Composites:
         """Move items to the groups of their largest loadings among those of their neighbors."""
+        best = self.labels.copy()
+        self.changed[:] = True
 
         def largest() -> IntArray:
-            unit = self.Z.shape[1] * self.scale
+            unit, own = self.Z.shape[1] * self.scale, self.own_strength()
             graph = neighbors.starts, neighbors.items
-            return _best_near(self.Z, self.sums, unit, self.labels, self.own_strength(), *graph)
+            _look_near(self.Z, self.sums, unit, self.labels, own, *graph, self.changed, best)
+            return best.copy()
 
         settle(self, largest, smallest)
         return self
@@ -136,11 +140,12 @@ class Composites:
     def move(self, items: IntArray, groups: IntArray) -> None:
         """Move some items."""
         at = np.einsum("in,in->i", self.Z[items], self.sums[groups])
-        changed = np.unique(np.concatenate([self.labels[items], groups]))
+        self.changed[:] = False
+        self.changed[self.labels[items]] = self.changed[groups] = True
         self.labels[items] = groups
         self.signs[items] = np.where(at < 0, -1.0, 1.0)
-        self.sums[changed] = 0.0
-        own = np.flatnonzero(np.isin(self.labels, changed))
+        self.sums[self.changed] = 0.0
+        own = np.flatnonzero(self.changed[self.labels])
         _add_rows(self.Z, own, self.signs[own], self.labels[own], self.sums)
         self._look_inside()
 
@@ -183,15 +188,12 @@ def _dots(Z: FloatArray, sums: FloatArray, groups: IntArray) -> FloatArray:
     found = np.zeros(len(groups))
     for i in range(len(groups)):
         if groups[i] >= 0:
-            total = 0.0
-            for r in range(Z.shape[1]):
-                total += Z[i, r] * sums[groups[i], r]
-            found[i] = total
+            found[i] = np.dot(Z[i], sums[groups[i]])
     return found
 
 
 @kernel
-def _best_near(
+def _look_near(
     Z: FloatArray,
     sums: FloatArray,
     unit: FloatArray,
@@ -199,22 +201,27 @@ def _best_near(
     own: FloatArray,
     starts: IntArray,
     neighbors: SmallIntArray,
-) -> IntArray:
-    """(p,) the group of largest loading among those of an item's neighbors, or its own."""
-    p, n = Z.shape
-    best, seen = labels.copy(), np.full(len(sums), -1)
-    for i in range(p):
-        most = own[i]
+    changed: BoolArray,
+    best: IntArray,
+) -> None:
+    """Write the group of largest loading among those of an item's neighbors, or its own.
+
+    Items all of whose groups are as they were keep what was found before.
+    """
+    seen = np.full(len(sums), -1)
+    for i in range(len(Z)):
+        again = changed[labels[i]]
+        for e in range(starts[i], starts[i + 1]):
+            again |= changed[labels[neighbors[e]]]
+        if not again:
+            continue
+        best[i], most = labels[i], own[i]
         seen[labels[i]] = i
         for e in range(starts[i], starts[i + 1]):
             k = labels[neighbors[e]]
             if seen[k] == i:
                 continue
             seen[k] = i
-            total = 0.0
-            for r in range(n):
-                total += Z[i, r] * sums[k, r]
-            strength = abs(total) / unit[k]
+            strength = abs(np.dot(Z[i], sums[k])) / unit[k]
             if strength > most or (strength == most and k < best[i]):
                 best[i], most = k, strength
-    return best
