@@ -161,7 +161,7 @@ def beside_the_truth(report: Report) -> None:
         for seed in range(1, TRUTH_SETS + 1):
             fit = _fit(design.draw(seed), matrix=False)[0]
             found.append(Found.of(fit, design))
-            shrunk.append(any("were shrunk" in note for note in fit.notes))
+            shrunk.append(any("could have them" in note for note in fit.notes))
         Phi = design.correlations[np.triu_indices(len(design.common), 1)]
         loadings = np.array([one.loadings for one in found]) - design.loadings
         between = np.array([one.between for one in found]) - Phi
