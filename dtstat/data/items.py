@@ -334,7 +334,8 @@ def _numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> tuple[FloatArray, S
     if all(isinstance(kind, np.dtype) and kind.kind in "fiub" for kind in kinds):
         values = _float_table(frame)
         long = [kind.kind in "iu" and kind.itemsize == 8 for kind in kinds]
-        if any(long) and (np.abs(values[:, long]) >= LARGEST_WHOLE).any():
+        largest = np.maximum(values.max(axis=0), -values.min(axis=0))
+        if (largest[long] >= LARGEST_WHOLE).any():
             for name, (_, column) in zip(names, frame.items(), strict=True):
                 check_whole(column, name)
         return values, [False] * len(names)
