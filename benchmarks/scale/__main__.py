@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -33,13 +34,14 @@ def main() -> None:
         "accuracy": ("scale_accuracy", "How accurate a fit without a matrix is", of_accuracy),
     }
     for name in [asked.only] if asked.only else pages:
-        write_page(*pages[name], f"--only {name} --most-items {most}")
+        write_page(*pages[name])
 
 
-def write_page(file: str, title: str, parts: Sequence[Callable[[Report], None]], how: str) -> None:
+def write_page(file: str, title: str, parts: Sequence[Callable[[Report], None]]) -> None:
     """Run the parts of a page; each is written when it is done."""
     report = Report()
-    report.line(f"# {title}\n\n`python -m benchmarks.scale {how}` on two cores.")
+    how = " ".join(["python -m benchmarks.scale", *sys.argv[1:]])
+    report.line(f"# {title}\n\n`{how}` on two cores.")
     for part in parts:
         part(report)
         text = "\n".join(report.parts) + "\n"
