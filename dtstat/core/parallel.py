@@ -42,6 +42,7 @@ Outcomes = Generator[tuple[int, U]]
 Progress = bool | Callable[[int, int], Any] | None
 
 _MOST_FRUITLESS = 3  # passes in a row of which workers finished nothing before one died
+_PATIENCE = 1.0  # seconds after which to ask whether the workers that get a copy are all alive
 _CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
 # Of joblib's processes and of dask's workers; the latter need not be installed.
 _LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
@@ -211,10 +212,27 @@ def _cluster_tasks(
     that begins at an odd one are made in another order, so that last digits would differ.
     """
     try:
-        everywhere = client.scatter(_Packed(work), broadcast=True, hash=False)
+        everywhere = _send_everywhere(_Packed(work), client)
     except (OSError, KeyError) as error:  # the connection closed, or the worker is gone
         raise _LostInBetweenError from error
     return (delayed(_do)(everywhere, _pack(chunk)) for chunk in chunks)
+
+
+def _send_everywhere(work: _Packed, client: Any) -> Any:
+    """Give every worker a copy; dask would wait for ever for one that dies meanwhile."""
+    expected, sent = set(client.nthreads()), concurrent.futures.Future[Any]()
+
+    def send() -> None:
+        try:
+            sent.set_result(client.scatter(work, broadcast=True, hash=False))
+        except BaseException as error:
+            sent.set_exception(error)
+
+    threading.Thread(target=send, daemon=True).start()
+    while not concurrent.futures.wait([sent], _PATIENCE).done:
+        if not expected <= set(client.nthreads()):
+            raise _LostInBetweenError
+    return sent.result()
 
 
 class _Packed:

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import signal
+import threading
 
 import joblib
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from requirement import require
 
 import dtstat as dt
+from dtstat.core import parallel
 from dtstat.core.parallel import run
 from dtstat.core.saved import to_bytes
 from dtstat.studies.table1 import table1
@@ -70,6 +72,27 @@ def test_a_worker_gets_the_data_once(client):
     seen = {place for _, place in run(HoldsData(), range(40))}
     assert len(seen) == len({process for process, _ in seen})  # one place in each process
     assert all(address % 8 == 0 for _, address in seen)
+
+
+class LosesAWorker:
+    """A client whose worker dies while it gets a copy of the work, which dask tries for ever."""
+
+    def __init__(self):
+        self.alive, self.given_up = {"one": 1, "other": 1}, threading.Event()
+
+    def nthreads(self):
+        return dict(self.alive)
+
+    def scatter(self, work, **how):
+        del self.alive["other"]
+        self.given_up.wait(20)
+
+
+def test_a_worker_that_dies_while_it_gets_the_data():
+    lost = LosesAWorker()
+    with pytest.raises(parallel._LostInBetweenError):
+        parallel._cluster_tasks(len, [[(0, [])]], lost)
+    lost.given_up.set()
 
 
 def test_a_bootstrap(client, data):
