@@ -24,8 +24,8 @@ def main() -> None:
     of_paths = [gain, same_path, partial(growth, sizes=sizes)]
     of_fits = [
         partial(fits.growth, sizes=tuple(p for p in sizes if p <= fits.SIZES[-1])),
-        partial(fits.on_a_cluster, p=asked.cluster_items or most),
         fits.few_rows,
+        partial(fits.on_a_cluster, p=asked.cluster_items or most),
     ]
     of_accuracy = [accuracy.beside_the_matrix, accuracy.beside_the_truth]
     pages = {

@@ -21,6 +21,7 @@ import concurrent.futures
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from functools import partial
@@ -219,18 +220,27 @@ def _cluster_tasks(
 
 
 def _send_everywhere(work: _Packed, client: Any) -> Any:
-    """Give every worker a copy; dask would wait for ever for one that dies meanwhile."""
-    expected, sent = set(client.nthreads()), concurrent.futures.Future[Any]()
+    """Give every worker a copy.
+
+    For one that dies meanwhile dask would wait for ever, and let nothing else be sent, until nobody
+    wants the work any more.
+    """
+    name, expected = f"work-{uuid.uuid4().hex}", set(client.nthreads())
+    sent: concurrent.futures.Future[Any] = concurrent.futures.Future()
 
     def send() -> None:
         try:
-            sent.set_result(client.scatter(work, broadcast=True, hash=False))
+            sent.set_result(client.scatter({name: work}, broadcast=True)[name])
         except BaseException as error:
             sent.set_exception(error)
 
     threading.Thread(target=send, daemon=True).start()
     while not concurrent.futures.wait([sent], _PATIENCE).done:
         if not expected <= set(client.nthreads()):
+            from distributed import Future
+
+            unwanted: Any = Future(name, client)
+            unwanted.release()
             raise _LostInBetweenError
     return sent.result()
 
@@ -250,6 +260,8 @@ def _unpack_work(content: bytes) -> _Packed:
 
 
 def _do(packed: _Packed, chunk: bytes) -> bytes:
+    if not isinstance(packed, _Packed):  # only one worker was left, and joblib works here
+        raise _LostInBetweenError
     return _pack(do(packed.work, _unpack(chunk)))
 
 

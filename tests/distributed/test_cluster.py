@@ -3,7 +3,9 @@
 import importlib.util
 import os
 import signal
+import sys
 import threading
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -75,24 +77,36 @@ def test_a_worker_gets_the_data_once(client):
 
 
 class LosesAWorker:
-    """A client whose worker dies while it gets a copy of the work, which dask tries for ever."""
+    """A client of which a worker dies while it gets a copy of the work; dask tries for ever."""
 
     def __init__(self):
-        self.alive, self.given_up = {"one": 1, "other": 1}, threading.Event()
+        self.alive, self.unwanted = {"one": 1, "other": 1}, threading.Event()
 
     def nthreads(self):
         return dict(self.alive)
 
     def scatter(self, work, **how):
         del self.alive["other"]
-        self.given_up.wait(20)
+        assert self.unwanted.wait(20)
+        return work
 
 
-def test_a_worker_that_dies_while_it_gets_the_data():
+def test_a_worker_that_dies_while_it_gets_the_data(monkeypatch):
+    """The work is taken back, so that dask stops trying, and sent again."""
     lost = LosesAWorker()
+    future = SimpleNamespace(release=lost.unwanted.set)
+    monkeypatch.setitem(
+        sys.modules, "distributed", SimpleNamespace(Future=lambda name, client: future)
+    )
     with pytest.raises(parallel._LostInBetweenError):
         parallel._cluster_tasks(len, [[(0, [])]], lost)
-    lost.given_up.set()
+    assert lost.unwanted.is_set()
+
+
+def test_work_that_no_worker_got_is_sent_again():
+    """With one worker left joblib works here, and would take the cluster's handle for the work."""
+    with pytest.raises(parallel._LostInBetweenError):
+        parallel._do(object(), b"")
 
 
 def test_a_bootstrap(client, data):
