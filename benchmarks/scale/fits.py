@@ -161,7 +161,7 @@ def on_a_cluster(report: Report, p: int) -> None:
     report.heading("On a cluster")
     report.line(
         f"p = {p}, read from a .npy file, on two workers of a dask cluster, {killer.killed} of "
-        f"them killed when half of the pairs were done: {same} (labels, loadings, factor "
+        f"them killed while the pairs came in: {same} (labels, loadings, factor "
         f"correlations, prices of all levels); {alone:.0f} seconds in one process, {together:.0f} "
         f"on the cluster, load average {os.getloadavg()[0]:.1f} at the end."
     )
