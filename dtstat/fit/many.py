@@ -65,8 +65,8 @@ from dtstat.structure.cliques import attached_items
 from dtstat.structure.composites import Composites, Neighbors
 from dtstat.structure.groups import canonical_labels, overlaps
 
-# Items beyond which the sparse way is faster than the dense one: at 1,000 items both take some
-# seconds, and the dense one grows as their cube (benchmarks/results/scale_fits.md).
+# Items beyond which fits go this way: at 1,000 it takes less than half of the time
+# (benchmarks/results/scale_accuracy.md), and the dense way grows as their cube.
 MANY = 1000
 _NEIGHBORS = 64  # of an item on average, at most: the items of a factor are among them
 _COLUMNS = 512  # read at a time
