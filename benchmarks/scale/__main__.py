@@ -1,11 +1,14 @@
-"""``python -m benchmarks.scale``: writes benchmarks/results/scale.md and scale_fits.md."""
+"""``python -m benchmarks.scale``: scale.md, scale_fits.md and scale_accuracy.md of the results."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from benchmarks.harness import ROOT, Report
-from benchmarks.scale import fits
+from benchmarks.scale import accuracy, fits
 from benchmarks.scale.items import SIZES, growth, same_path
 from benchmarks.scale.workers import gain
 
@@ -13,35 +16,36 @@ from benchmarks.scale.workers import gain
 def main() -> None:
     parser = argparse.ArgumentParser(description="Many workers, many items.")
     parser.add_argument("--most-items", type=int, default=SIZES[-1])
-    parser.add_argument("--only", choices=("paths", "fits"))
+    parser.add_argument("--cluster-items", type=int, help="of a fit on a cluster; as many without")
+    parser.add_argument("--only", choices=("paths", "fits", "accuracy"))
     asked = parser.parse_args()
     most = asked.most_items
-    if asked.only != "fits":
-        paths(most)
-    if asked.only != "paths":
-        whole_fits(most)
+    sizes = tuple(p for p in (*SIZES, 50_000, 100_000) if p <= most)
+    of_paths = [gain, same_path, partial(growth, sizes=sizes)]
+    of_fits = [
+        partial(fits.growth, sizes=tuple(p for p in sizes if p <= fits.SIZES[-1])),
+        fits.few_rows,
+        partial(fits.on_a_cluster, p=asked.cluster_items or most),
+    ]
+    of_accuracy = [accuracy.beside_the_matrix, accuracy.beside_the_truth]
+    pages = {
+        "paths": ("scale", "Many workers, many items", of_paths),
+        "fits": ("scale_fits", "Whole fits of many items", of_fits),
+        "accuracy": ("scale_accuracy", "How accurate a fit without a matrix is", of_accuracy),
+    }
+    for name in [asked.only] if asked.only else pages:
+        write_page(*pages[name])
 
 
-def whole_fits(most: int) -> None:
-    """Whole fits."""
+def write_page(file: str, title: str, parts: Sequence[Callable[[Report], None]]) -> None:
+    """Run the parts of a page; each is written when it is done."""
     report = Report()
-    report.line("# Whole fits of many items\n")
-    report.line(f"`python -m benchmarks.scale --only fits --most-items {most}`.")
-    fits.growth(report, tuple(p for p in fits.SIZES if p <= most))
-    fits.on_a_cluster(report, most)
-    fits.few_rows(report)
-    (ROOT / "benchmarks/results/scale_fits.md").write_text("\n".join(report.parts) + "\n")
-
-
-def paths(most: int) -> None:
-    """Workers and solution paths."""
-    report = Report()
-    report.line("# Many workers, many items\n")
-    report.line(f"`python -m benchmarks.scale --most-items {most}` on two cores.")
-    gain(report)
-    same_path(report)
-    growth(report, tuple(p for p in (*SIZES, 50_000, 100_000) if p <= most))
-    (ROOT / "benchmarks/results/scale.md").write_text("\n".join(report.parts) + "\n")
+    how = " ".join(["python -m benchmarks.scale", *sys.argv[1:]])
+    report.line(f"# {title}\n\n`{how}` on two cores.")
+    for part in parts:
+        part(report)
+        text = "\n".join(report.parts) + "\n"
+        (ROOT / f"benchmarks/results/{file}.md").write_text(text)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import concurrent.futures
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from functools import partial
@@ -45,6 +46,7 @@ Progress = bool | Callable[[int, int], Any] | None
 # many as let each of them, up to eight, die at its first piece.
 _MOST_FRUITLESS = range(3, 10)
 _LONGEST_WAIT = 3  # seconds
+_PATIENCE = 1.0  # seconds after which to ask whether the workers that get a copy are all alive
 _CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
 # Of joblib's processes and of dask's workers; the latter need not be installed.
 _LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
@@ -214,10 +216,36 @@ def _cluster_tasks(
     that begins at an odd one are made in another order, so that last digits would differ.
     """
     try:
-        everywhere = client.scatter(_Packed(work), broadcast=True, hash=False)
+        everywhere = _send_everywhere(_Packed(work), client)
     except (OSError, KeyError) as error:  # the connection closed, or the worker is gone
         raise _LostInBetweenError from error
     return (delayed(_do)(everywhere, _pack(chunk)) for chunk in chunks)
+
+
+def _send_everywhere(work: _Packed, client: Any) -> Any:
+    """Give every worker a copy.
+
+    For one that dies meanwhile dask would wait for ever, and let nothing else be sent, until nobody
+    wants the work any more.
+    """
+    name, expected = f"work-{uuid.uuid4().hex}", set(client.nthreads())
+    sent: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+    def send() -> None:
+        try:
+            sent.set_result(client.scatter({name: work}, broadcast=True)[name])
+        except BaseException as error:
+            sent.set_exception(error)
+
+    threading.Thread(target=send, daemon=True).start()
+    while not concurrent.futures.wait([sent], _PATIENCE).done:
+        if not expected <= set(client.nthreads()):
+            from distributed import Future
+
+            unwanted: Any = Future(name, client)
+            unwanted.release()
+            raise _LostInBetweenError
+    return sent.result()
 
 
 class _Packed:
@@ -235,6 +263,8 @@ def _unpack_work(content: bytes) -> _Packed:
 
 
 def _do(packed: _Packed, chunk: bytes) -> bytes:
+    if not isinstance(packed, _Packed):  # only one worker was left, and joblib works here
+        raise _LostInBetweenError
     return _pack(do(packed.work, _unpack(chunk)))
 
 

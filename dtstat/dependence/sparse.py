@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -42,6 +43,7 @@ Floor = float | Literal["chance"]
 BlockFunction = Callable[[Block], FloatArray]
 
 MEMORY = 2.0  # GB
+_MOST_ROWS = 1_000_000  # that are asked about
 _ASKED = 256  # items that tell how many neighbors there are
 _BYTES_PER_PAIR = 40  # 16 as it is found, 24 in the rows of both items
 _BYTES_PER_VALUE = 48  # read: from a column of a file to its ranks
@@ -274,6 +276,12 @@ def chance_floor(measure: str, n: int, p: int) -> float:
         )
     floor: float = -ndtri(0.5 / p) * math.sqrt(NULL_VARIANCES[measure](n))
     return min(floor, 0.999)
+
+
+def rows_to_stand_out(measure: str, r: float, p: int) -> int:
+    """Fewest rows with which the floor of chance is at most r."""
+    rows = range(FEWEST_ROWS, _MOST_ROWS)
+    return rows[bisect_left(rows, True, key=lambda n: chance_floor(measure, n, p) <= r)]
 
 
 def _block_function(

@@ -331,7 +331,8 @@ def _joined_frame(fit: DTFit, tree: JoinedLevels) -> pd.DataFrame:
     factor = np.where(fit.support.any(axis=1), fit.support.argmax(axis=1), fit.n_factors)
     first, second = names[factor[tree.pairs]].T
     joins = [
-        f"parts of {a}" if a == b else f"{a} and {b}" for a, b in zip(first, second, strict=True)
+        f"{a} and {b}" if a != b else f"parts of {a}" if a != names[-1] else "items of no factor"
+        for a, b in zip(first, second, strict=True)
     ]
     marks = {number: name for name, number in marked_levels(fit).items()}
     columns = (

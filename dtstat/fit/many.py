@@ -32,14 +32,20 @@ from scipy.sparse import csr_array
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
-from dtstat.core.parallel import Jobs
+from dtstat.core.parallel import Jobs, track
 from dtstat.data.description import SampleFacts
 from dtstat.data.items import ItemData, ItemKind
 from dtstat.data.sources import Columns, columns_of
 from dtstat.dependence.compute import FEWEST_ROWS
 from dtstat.dependence.on_demand import MOST_WHOLE, CorrelationsOnDemand
 from dtstat.dependence.pearson import standardize_items
-from dtstat.dependence.sparse import MEMORY, chance_floor, crowd_floor, product_pairs
+from dtstat.dependence.sparse import (
+    MEMORY,
+    chance_floor,
+    crowd_floor,
+    product_pairs,
+    rows_to_stand_out,
+)
 from dtstat.dependence.spearman import average_ranks
 from dtstat.factors.blockwise import ESTIMATOR, BlockModel, fit_blocks, judge_blocks
 from dtstat.factors.derivatives import StandardErrors
@@ -60,11 +66,12 @@ from dtstat.structure.cliques import attached_items
 from dtstat.structure.composites import Composites, Neighbors
 from dtstat.structure.groups import canonical_labels, overlaps
 
-# Items beyond which the sparse way is faster than the dense one: at 1,000 items both take some
-# seconds, and the dense one grows as their cube (benchmarks/results/scale_fits.md).
+# Items beyond which fits go this way: at 1,000 it takes less than half of the time
+# (benchmarks/results/scale_accuracy.md), and the dense way grows as their cube.
 MANY = 1000
 _NEIGHBORS = 64  # of an item on average, at most: the items of a factor are among them
 _COLUMNS = 512  # read at a time
+_FROM_FIT, _FROM_LEVEL = 7, 6  # calls from a warning up to the user's own line
 _NAMED = {"spearman": "normal-score", "pearson": "pearson"}
 UNTESTED = (
     "With so many items there is no test of fit and there are no standard errors: both need the "
@@ -142,14 +149,14 @@ class _Answers:
 def fit_many(columns: Columns, request: FitRequest, run: Run) -> FitRecord | None:
     """Fit answers; None if they have gaps and are few enough for the whole matrix."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        answers = _read(columns, request, folder)
+        answers = _read(columns, request, run, folder)
         if answers is None:
             _refuse_whole(columns, "answers with gaps need")
             return None
         return _fit(answers, request, run)
 
 
-def _read(columns: Columns, request: FitRequest, folder: str) -> _Answers | None:
+def _read(columns: Columns, request: FitRequest, run: Run, folder: str) -> _Answers | None:
     """Read all columns, some at a time; on disk if they would take too much memory."""
     p, n = len(columns.names), columns.n_rows
     if n < FEWEST_ROWS:
@@ -170,7 +177,8 @@ def _read(columns: Columns, request: FitRequest, folder: str) -> _Answers | None
     kinds: list[ItemKind] = []
     margins: list[Marginals] = []
     tied = 0
-    for start, stop in pairwise([*range(0, p - 1, _COLUMNS), p]):  # two columns or more
+    spans = [*pairwise([*range(0, p - 1, _COLUMNS), p])]  # of two columns or more
+    for start, stop in track(spans, run.progress, "answers"):
         part = columns.read(start, stop)
         X = part.values
         if np.isnan(X).any():
@@ -217,7 +225,7 @@ def _fit(answers: _Answers, request: FitRequest, run: Run) -> FitRecord:
     answer = request.n_factors or order[0]
     second = second_level(levels.steps, order, answer)
     found = Outcome(_nothing(answers), n, (), levels, supported, second)
-    return _conclude(answers, request, run, found, answer, bars, neighbors)
+    return _conclude(answers, request, run, found, answer, bars, neighbors, _FROM_FIT)
 
 
 def _nothing(answers: _Answers) -> Fitted:
@@ -259,6 +267,7 @@ def _conclude(
     k: int,
     bars: Barcode | None,
     neighbors: Neighbors | None,
+    stacklevel: int,
 ) -> FitRecord:
     """Fit the level with k factors, and put everything together."""
     rules, n = request.rules, outcome.n_effective
@@ -280,7 +289,7 @@ def _conclude(
         fit = judge_blocks(answers.Z, model)
         estimate = model.estimate(fit.log_likelihood)
         fitted = Fitted(Proposal(model.support, TREE), fit.log_likelihood, answers.n, estimate)
-        notes = tuple(_notes(answers, model, request))
+        notes = tuple(_notes(answers, model, request, stacklevel))
     choice = rank(
         contenders([fitted], (), n, None),
         request.criterion,
@@ -316,7 +325,7 @@ def _without(model: BlockModel, out: BoolArray, smallest: int) -> BlockModel:
     )
 
 
-def _notes(answers: _Answers, model: BlockModel, request: FitRequest) -> list[str]:
+def _notes(answers: _Answers, model: BlockModel, request: FitRequest, stacklevel: int) -> list[str]:
     """Say, and where it is a doubt warn of, what is special about this fit."""
     p, n, k = len(answers.names), answers.n, len(model.factor_correlations)
     notes = [f"{p} items: found without the whole matrix of correlations. {ESTIMATOR}"]
@@ -328,14 +337,19 @@ def _notes(answers: _Answers, model: BlockModel, request: FitRequest) -> list[st
         )
     if model.weight:
         notes.append(
-            f"The {k} factors have too many correlations for {n} rows: these were shrunk by "
-            f"{100 * model.weight:.0f} % of the way to their mean, to be those of any variables."
+            f"{n} rows are too few for all correlations of {k} factors: as computed no variables "
+            f"could have them, and they were moved {100 * model.weight:.0f} % of the way to their "
+            "mean."
         )
     doubts = []
     if n < p:
+        floor = chance_floor(request.measure, n, p)
+        half, third = (rows_to_stand_out(request.measure, r, p) for r in (0.5, 0.3))
         doubts.append(
             f"There are fewer rows ({n}) than items ({p}). If people are in columns, "
-            "transpose the data."
+            "transpose the data. By chance alone an item has one other with which it correlates by "
+            f"more than {floor:.2f}; a correlation of 0.5 is above chance from {half} rows on, one "
+            f"of 0.3 from {third}."
         )
     exact = np.flatnonzero(model.uniquenesses <= 1.01 * LEAST_UNIQUENESS)
     if len(exact):
@@ -345,7 +359,7 @@ def _notes(answers: _Answers, model: BlockModel, request: FitRequest) -> list[st
             "another, or its factor has too few items to be sure."
         )
     for doubt in doubts:
-        warn(doubt, EstimationWarning, stacklevel=6)
+        warn(doubt, EstimationWarning, stacklevel=stacklevel)
     return [*notes, *doubts]
 
 
@@ -413,7 +427,7 @@ def many_at_level(
     n = found.n_effective
     outcome = Outcome(_nothing(answers), n, (), found.tree, found.supported, second)
     run = Run(request.measure)
-    made = _conclude(answers, request, run, outcome, k, found.barcode, None)
+    made = _conclude(answers, request, run, outcome, k, found.barcode, None, _FROM_LEVEL)
     order = overlaps(found.tree[k - 1].labels, made.support).argmax(axis=0)
     if len(set(order.tolist())) < k:  # items moved so far that names do not carry over
         return replace(made, item_texts=found.item_texts)

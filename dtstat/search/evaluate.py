@@ -21,8 +21,10 @@ _MOST_STEPS = 300  # candidates that are still creeping then have factors that c
 _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 0.01
 # The same per row for parts of a model; the differences of large parts are large.
 _PER_ROW, _ROUGHLY, _FEW_STEPS = 1e-6, 1e-3, 30
-_FEW_ITEMS = 60  # up to which compiled loops are faster than products of matrices
+FEW_ITEMS = 60  # up to which compiled loops are faster than products of matrices
 _SINGULAR = 1e-8
+# Every number of factors up to 12 has a bound of its own; beyond, each a fifth larger.
+_EVERY_NUMBER, _NEXT_NUMBER = 12, 1.2
 
 
 class Evaluator:
@@ -92,25 +94,34 @@ class Evaluator:
         Where the search is cut short depends on the order of the items, so that few are fitted to
         the end.
         """
-        if proposal.key in self._fitted or self.n_items <= _FEW_ITEMS:
+        if proposal.key in self._fitted or self.n_items <= FEW_ITEMS:
             return self.fit(proposal)
         fit = _fit_model(self.n_items)
         tolerance = self.n_obs * _ROUGHLY
         estimate = fit(self.R, self.n_obs, proposal.support, tolerance, EM_STEPS)
         return Fitted(proposal, estimate.log_likelihood, self.n_obs, estimate)
 
-    def beats(self, proposal: Proposal, rival: Fitted, criterion: str, n: float) -> Fitted | None:
+    def beats(
+        self,
+        proposal: Proposal,
+        rival: Fitted,
+        criterion: str,
+        n: float,
+        gives_up: bool | None = None,
+    ) -> Fitted | None:
         """Fit a structure if its cost can be less than that of another, and return it if it is.
 
         The search for its maximum is given up when the likelihood would have to rise faster, in
-        the steps left, than it did in the last ones.
+        the steps left, than it did in the last ones; unless ``gives_up``, if None that of the
+        evaluator, says otherwise.
         """
+        gives_up = self._gives_up if gives_up is None else gives_up
         key, least = proposal.key, rival.cost(criterion, n)
         given_up = self._hopeless.get(key)
         if key not in self._fitted and (given_up is None or given_up.cost(criterion, n) < least):
             without_likelihood = Scored(proposal, 0.0, self.n_obs).cost(criterion, n)
             enough = (without_likelihood - least) / 2 * self.n_obs / n
-            self._keep(proposal, self._estimate(proposal, enough if self._gives_up else -math.inf))
+            self._keep(proposal, self._estimate(proposal, enough if gives_up else -math.inf))
         found = self._fitted.get(key)
         return found if found is not None and found.cost(criterion, n) < least else None
 
@@ -136,9 +147,12 @@ class Evaluator:
         A model with d factors and given zeros is a special case of the exploratory model with d
         factors, whose maximum is found once for every d; with an item explained without error
         (at a bound of its own) that of the saturated model is taken. Infinite if the correlations
-        are singular.
+        are singular. Of more than a few items it is found for some d only, since a model with more
+        factors bounds it, too.
         """
         d = proposal.support.shape[1]
+        if self.n_items > FEW_ITEMS:
+            d = _some_number(d)
         if d not in self._exploratory:
             self._exploratory[d] = _exploratory_log_likelihood(self.R, d)
         return Scored(proposal, self.n_obs * self._exploratory[d], self.n_obs)
@@ -173,14 +187,22 @@ class Evaluator:
 
 def log_likelihood_per_row(R: FloatArray, n: int, support: BoolArray) -> float:
     """Log-likelihood per row of a model of a few items, as exactly as prices of joins need it."""
-    if len(R) <= _FEW_ITEMS:
+    if len(R) <= FEW_ITEMS:
         return small_log_likelihood(R, n, support, n * _PER_ROW, _MOST_STEPS) / n
     return fit_factors(R, n, support, n * _ROUGHLY, _FEW_STEPS).log_likelihood / n
 
 
 def _fit_model(p: int) -> Callable[..., FactorEstimate]:
     """Return the faster search for the maximum likelihood of p items."""
-    return fit_small if p <= _FEW_ITEMS else fit_factors
+    return fit_small if p <= FEW_ITEMS else fit_factors
+
+
+def _some_number(d: int) -> int:
+    """Round up to one of fewer and fewer numbers."""
+    rounded = _EVERY_NUMBER
+    while rounded < d:
+        rounded = math.ceil(_NEXT_NUMBER * rounded)
+    return d if d <= _EVERY_NUMBER else rounded
 
 
 def _exploratory_log_likelihood(R: FloatArray, d: int) -> float:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,12 +112,21 @@ class Prices:
 
     def __call__(self, pairs: list[tuple[IntArray, IntArray]]) -> list[float]:
         """Price some joins."""
-        return [price_of_join(self, a, b) for a, b in pairs]
+        return [price_of_join(_Few(self.Z), a, b) for a, b in pairs]
+
+
+class _Few:
+    """The items of one pair, whose correlations are computed once."""
+
+    def __init__(self, Z: FloatArray) -> None:
+        self._Z = Z
+        self._R: FloatArray | None = None
 
     def block_log_likelihood(self, items: IntArray, support: BoolArray) -> float:
-        """Log-likelihood per row of a model of some items alone."""
-        n = self.Z.shape[1]
-        return log_likelihood_per_row(correlations_of(self.Z, items), n, support)
+        """Log-likelihood per row of a model of these items."""
+        if self._R is None:
+            self._R = correlations_of(self._Z, items)
+        return log_likelihood_per_row(self._R, self._Z.shape[1], support)
 
 
 def correlations_of(Z: FloatArray, items: IntArray) -> FloatArray:
@@ -203,11 +212,12 @@ class _Speakers:
 
     items: IntArray
     of: int
+    name: bytes  # equal for equal items
 
-    @property
-    def name(self) -> bytes:
-        """Equal for equal items."""
-        return self.items.tobytes()
+    @classmethod
+    def chosen(cls, items: IntArray, of: int) -> _Speakers:
+        """Give them their name."""
+        return cls(items, of, items.tobytes())
 
 
 class _Stage:
@@ -223,7 +233,7 @@ class _Stage:
         self._scale = groups.scale.copy()
         self._alive = np.ones(self.n_first, dtype=bool)
         self._version = [0] * self.n_first
-        self._speakers = [_Speakers(_NOBODY, 0)] * self.n_first
+        self._speakers = [_Speakers.chosen(_NOBODY, 0)] * self.n_first
         for k in range(self.n_first):
             self._let_speak(k)
         self._closest = np.full((self.n_first, PARTNERS), -1)
@@ -232,7 +242,7 @@ class _Stage:
         self._heap: list[tuple[float, int, int, int, int]] = []
         for start in range(0, self.n_first, _ROWS_PER_BLOCK):
             self._look(np.arange(start, min(start + _ROWS_PER_BLOCK, self.n_first)))
-        self._offer(self._pairs(range(self.n_first)), n_jobs)
+        self._offer(self._pairs(np.arange(self.n_first)), n_jobs)
 
     def labels(self) -> IntArray:
         """(p,) groups at the start of the stage."""
@@ -284,10 +294,10 @@ class _Stage:
         self._scale[a], self._scale[b] = math.sqrt(within) * m, 1.0
         self._alive[b] = False
         self._version[b] += 1
-        self._offer(self._pairs(self._draw_closer(a, b)))
+        self._offer(self._draw_closer(a, b))
 
-    def _draw_closer(self, a: int, b: int) -> list[int]:
-        """Bring the closest factors up to date; return those whose pairs may have no price.
+    def _draw_closer(self, a: int, b: int) -> list[Pair]:
+        """Bring the closest factors up to date; return the pairs that may have no price.
 
         The joined factor keeps its place, or takes that of b, among the closest of another factor
         if it is no farther than the last of these was; nothing else can have come closer.
@@ -308,36 +318,42 @@ class _Stage:
         order = np.argsort(-self._near[rows], axis=1, kind="stable")
         self._closest[rows] = np.take_along_axis(self._closest[rows], order, axis=1)
         self._near[rows] = np.take_along_axis(self._near[rows], order, axis=1)
-        self._look(np.flatnonzero(lost))
-        speak_anew = self._let_speak(a)
-        touched = (self._closest == a).any(axis=1) & self._alive
-        changed = lost | (touched if speak_anew else closer & self._alive)
-        changed[rows] = True
-        return np.flatnonzero(changed).tolist()
+        self._take_closest(np.array([a]), near[None].copy())
+        others = np.flatnonzero(lost)
+        self._look(others[others != a])
+        self._let_speak(a)
+        with_a = np.flatnonzero((self._closest == a).any(axis=1) & self._alive)
+        pairs = {(min(a, k), max(a, k)) for k in with_a.tolist()}
+        return sorted(pairs.union(self._pairs(np.flatnonzero(lost))))
 
-    def _let_speak(self, k: int) -> bool:
-        """Choose anew the items that prices of a factor are asked of; say whether that was done.
+    def _let_speak(self, k: int) -> None:
+        """Choose anew the items that prices of a factor are asked of.
 
         All items, or of a factor of many those that go with it most, chosen anew when it has grown
         by a quarter.
         """
         items, known = self._members[k], self._speakers[k]
         if len(items) > SPEAKERS and len(items) < _GROWN * known.of:
-            return False
+            return
         of = len(items)
         if of > SPEAKERS:
             own = self._signs[items] * (self._start.Z[items] @ self._sums[k])
             items = np.sort(items[np.argsort(-own, kind="stable")[:SPEAKERS]])
-        self._speakers[k] = _Speakers(items, of)
+        self._speakers[k] = _Speakers.chosen(items, of)
         self._version[k] += 1
-        return True
 
     def _look(self, rows: IntArray) -> None:
         """Find the closest factors of some."""
+        if not len(rows):
+            return
         scale = np.where(self._alive, self._n * self._scale, np.inf)
         size = np.abs(self._sums[rows] @ self._sums.T) / scale / self._scale[rows][:, None]
         size[:, ~self._alive] = -1.0
         size[np.arange(len(rows)), rows] = -1.0
+        self._take_closest(rows, size)
+
+    def _take_closest(self, rows: IntArray, size: FloatArray) -> None:
+        """Note the closest factors of some by their correlations with all, which are used up."""
         for place in range(PARTNERS):
             closest = size.argmax(axis=1)
             near = size[np.arange(len(rows)), closest]
@@ -345,9 +361,10 @@ class _Stage:
             self._near[rows, place] = near
             size[np.arange(len(rows)), closest] = -1.0
 
-    def _pairs(self, rows: Iterable[int]) -> list[Pair]:
-        found = {(min(a, b), max(a, b)) for a in rows for b in self._closest[a].tolist() if b >= 0}
-        return sorted(found)
+    def _pairs(self, rows: IntArray) -> list[Pair]:
+        """Each of some factors with its closest."""
+        partners = zip(rows.tolist(), self._closest[rows].tolist(), strict=True)
+        return sorted({(min(a, b), max(a, b)) for a, both in partners for b in both if b >= 0})
 
     def _offer(self, pairs: list[Pair], n_jobs: Jobs = 1) -> None:
         """Price pairs that have no price yet, and put all on the heap."""

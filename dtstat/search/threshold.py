@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,7 +10,7 @@ from dtstat.core.arrays import BoolArray
 from dtstat.core.errors import EstimationError
 from dtstat.core.parallel import Progress, track
 from dtstat.search.criteria import least_loading
-from dtstat.search.evaluate import Evaluator
+from dtstat.search.evaluate import FEW_ITEMS, Evaluator
 from dtstat.search.records import Fitted, Outcome, Proposal, Rules, Scored, no_factors
 from dtstat.structure.cliques import attach
 from dtstat.structure.path import Candidate
@@ -111,15 +110,22 @@ def _fit_promising(
     progress: Progress,
     screen: bool,
 ) -> list[Scored]:
-    """Fit in the order of the least cost each could have; return those that cannot win."""
+    """Fit in the order of the least cost each could have; return those that cannot win.
+
+    Of more than a few items, most structures are far behind, and their fits creep: those are given
+    up.
+    """
     evaluator.fit(proposals[0])
     bounds = [evaluator.bound(one) for one in track(proposals, progress, "bounds")]
     bounds.sort(key=lambda one: one.cost(criterion, n))
     passed_over = []
     for bound in track(bounds, progress, "fitting"):
-        costs = (one.cost(criterion, n) for one in evaluator.fitted if one.n_factors)
-        if screen and bound.cost(criterion, n) > min(costs, default=math.inf):
+        some = [one for one in evaluator.fitted if one.n_factors]
+        rival = min(some, key=lambda one: one.cost(criterion, n), default=None)
+        if not screen or rival is None:
+            evaluator.fit(bound.proposal)
+        elif bound.cost(criterion, n) > rival.cost(criterion, n):
             passed_over.append(bound)
         else:
-            evaluator.fit(bound.proposal)
-    return passed_over
+            evaluator.beats(bound.proposal, rival, criterion, n, evaluator.n_items > FEW_ITEMS)
+    return [*passed_over, *evaluator.hopeless]

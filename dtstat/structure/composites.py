@@ -19,9 +19,8 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray, kernel
 from dtstat.core.parallel import Jobs, run
-from dtstat.structure.groups import align
+from dtstat.structure.groups import align, settle
 
-_MOST_SWEEPS = 40  # they settle in a few; some would go round in circles
 _ITEMS_PER_BLOCK = 512
 
 
@@ -56,6 +55,7 @@ class Composites:
         self.signs = self._aligned() if signs is None else signs.copy()
         self.sums = np.zeros((self.n_groups, Z.shape[1]))
         _add_rows(Z, np.arange(len(labels)), self.signs, self.labels, self.sums)
+        self.changed = np.ones(self.n_groups, dtype=bool)  # by the last move
         self._look_inside()
 
     @classmethod
@@ -108,17 +108,22 @@ class Composites:
 
     def settle(self, neighbors: Neighbors, smallest: int) -> Composites:
         """Move items to the groups of their largest loadings among those of their neighbors."""
+        best = self.labels.copy()
+        self.changed[:] = True
 
-        def look() -> IntArray:
-            unit = self.Z.shape[1] * self.scale
+        def largest() -> IntArray:
+            unit, own = self.Z.shape[1] * self.scale, self.own_strength()
             graph = neighbors.starts, neighbors.items
-            return _best_near(self.Z, self.sums, unit, self.labels, self.own_strength(), *graph)
+            _look_near(self.Z, self.sums, unit, self.labels, own, *graph, self.changed, best)
+            return best.copy()
 
-        return self._settle(look, smallest)
+        settle(self, largest, smallest)
+        return self
 
     def settle_everywhere(self, smallest: int, n_jobs: Jobs = None) -> Composites:
         """Move items to the groups of their largest loadings among all groups."""
-        return self._settle(lambda: self.home(np.arange(len(self.Z)), n_jobs), smallest)
+        settle(self, lambda: self.home(np.arange(len(self.Z)), n_jobs), smallest)
+        return self
 
     def home(self, items: IntArray, n_jobs: Jobs = None) -> IntArray:
         """Group that each of some items loads on most, of all groups, in blocks of items."""
@@ -132,43 +137,15 @@ class Composites:
         found = [best for _, best in run(work, pieces, n_jobs, ordered=True)]
         return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
-    def _settle(self, look: object, smallest: int) -> Composites:
-        seen: set[bytes] = set()
-        for _ in range(_MOST_SWEEPS):
-            best = look()  # type: ignore[operator]
-            kept = self._kept(best, smallest)
-            best[kept] = self.labels[kept]
-            moved = np.flatnonzero(best != self.labels)
-            if not len(moved):
-                break
-            self._move(moved, best[moved])
-            key = self.labels.tobytes()
-            if key in seen:
-                break
-            seen.add(key)
-        return self
-
-    def _kept(self, best: IntArray, smallest: int) -> BoolArray:
-        """Mark items that must stay, so that no group becomes too small: the strongest of it."""
-        kept = np.zeros(len(best), dtype=bool)
-        order = np.lexsort((-self.own_strength(), self.labels))
-        starts = np.concatenate([[0], np.cumsum(self.size)[:-1]])
-        rank = np.arange(len(order)) - starts[self.labels[order]]
-        while True:
-            after = np.where(kept, self.labels, best)
-            small = np.bincount(after, minlength=self.n_groups) < smallest
-            more = order[small[self.labels[order]] & (rank < smallest) & ~kept[order]]
-            if not len(more):
-                return kept
-            kept[more] = True
-
-    def _move(self, items: IntArray, groups: IntArray) -> None:
+    def move(self, items: IntArray, groups: IntArray) -> None:
+        """Move some items."""
         at = np.einsum("in,in->i", self.Z[items], self.sums[groups])
-        changed = np.unique(np.concatenate([self.labels[items], groups]))
+        self.changed[:] = False
+        self.changed[self.labels[items]] = self.changed[groups] = True
         self.labels[items] = groups
         self.signs[items] = np.where(at < 0, -1.0, 1.0)
-        self.sums[changed] = 0.0
-        own = np.flatnonzero(np.isin(self.labels, changed))
+        self.sums[self.changed] = 0.0
+        own = np.flatnonzero(self.changed[self.labels])
         _add_rows(self.Z, own, self.signs[own], self.labels[own], self.sums)
         self._look_inside()
 
@@ -211,15 +188,12 @@ def _dots(Z: FloatArray, sums: FloatArray, groups: IntArray) -> FloatArray:
     found = np.zeros(len(groups))
     for i in range(len(groups)):
         if groups[i] >= 0:
-            total = 0.0
-            for r in range(Z.shape[1]):
-                total += Z[i, r] * sums[groups[i], r]
-            found[i] = total
+            found[i] = np.dot(Z[i], sums[groups[i]])
     return found
 
 
 @kernel
-def _best_near(
+def _look_near(
     Z: FloatArray,
     sums: FloatArray,
     unit: FloatArray,
@@ -227,22 +201,27 @@ def _best_near(
     own: FloatArray,
     starts: IntArray,
     neighbors: SmallIntArray,
-) -> IntArray:
-    """(p,) the group of largest loading among those of an item's neighbors, or its own."""
-    p, n = Z.shape
-    best, seen = labels.copy(), np.full(len(sums), -1)
-    for i in range(p):
-        most = own[i]
+    changed: BoolArray,
+    best: IntArray,
+) -> None:
+    """Write the group of largest loading among those of an item's neighbors, or its own.
+
+    Items all of whose groups are as they were keep what was found before.
+    """
+    seen = np.full(len(sums), -1)
+    for i in range(len(Z)):
+        again = changed[labels[i]]
+        for e in range(starts[i], starts[i + 1]):
+            again |= changed[labels[neighbors[e]]]
+        if not again:
+            continue
+        best[i], most = labels[i], own[i]
         seen[labels[i]] = i
         for e in range(starts[i], starts[i + 1]):
             k = labels[neighbors[e]]
             if seen[k] == i:
                 continue
             seen[k] = i
-            total = 0.0
-            for r in range(n):
-                total += Z[i, r] * sums[k, r]
-            strength = abs(total) / unit[k]
+            strength = abs(np.dot(Z[i], sums[k])) / unit[k]
             if strength > most or (strength == most and k < best[i]):
                 best[i], most = k, strength
-    return best

@@ -20,7 +20,8 @@ Arabie, P. (1985). Comparing partitions. Journal of Classification 2, 193–218.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -94,48 +95,30 @@ class Groups:
         between = np.add.reduceat((self.signs[:, None] * self.sums)[order], starts, axis=0)
         inside = between.diagonal() / np.maximum(self.size * (self.size - 1.0), 1.0)
         scale = np.sqrt(np.maximum(inside, self.floor)) * self.size
-        own = self.signs * self.strength[np.arange(len(self.R)), self.labels]
+        own = self.signs * self.own_strength()
         scale = np.where(np.bincount(self.labels, own) < -_NOTHING, -scale, scale)
         Phi: FloatArray = between / np.outer(scale, scale)
         np.fill_diagonal(Phi, 1.0)
         return Phi
 
-    def settle(self, smallest: int) -> Groups:
-        """Move items to the groups of their largest loadings, all at once, until none moves.
+    def own_strength(self) -> FloatArray:
+        """(p,) |λ| of the items on their own groups."""
+        strength: FloatArray = self.strength[np.arange(len(self.R)), self.labels]
+        return strength
 
-        A group that would become smaller than ``smallest`` keeps as many of its items, those that
-        load on it most.
-        """
-        seen = set()
-        for _ in range(_MOST_SWEEPS):
-            best = _largest(self.strength)
-            kept = np.zeros(len(best), dtype=bool)
-            while (small := self._counts(best) < smallest).any():
-                before = kept.sum()
-                kept |= _strongest_of(small, self.strength, self.labels, smallest)
-                if kept.sum() == before:
-                    return self  # too small from the beginning
-                best[kept] = self.labels[kept]
-            moved = np.flatnonzero(best != self.labels)
-            if not len(moved):
-                break
-            self._move(moved, best[moved])
-            key = self.labels.tobytes()
-            if key in seen:
-                break
-            seen.add(key)
+    def settle(self, smallest: int) -> Groups:
+        """Move items to the groups of their largest loadings; see :func:`settle`."""
+        settle(self, lambda: _largest(self.strength), smallest)
         return self
 
-    def _counts(self, labels: IntArray) -> IntArray:
-        return np.bincount(labels, minlength=len(self.size))
-
-    def _move(self, items: IntArray, groups: IntArray) -> None:
+    def move(self, items: IntArray, groups: IntArray) -> None:
+        """Move some items."""
         old = self.labels[items]
         signs = np.where(self.sums[items, groups] < 0, -1.0, 1.0)
         changed = np.unique(np.concatenate([old, groups]))
         _move_sums(self.R, self.sums, items, old, self.signs[items], groups, signs)
         self.signs[items], self.labels[items] = signs, groups
-        self.size = self._counts(self.labels)
+        self.size = np.bincount(self.labels, minlength=len(self.size))
         self._load(changed)
 
     def renumber(self) -> Groups:
@@ -165,6 +148,62 @@ class Groups:
         other.strength = np.delete(self.strength, b, axis=1)
         other._load(np.array([a - (a > b)]))
         return other
+
+
+class Movable(Protocol):
+    """Groups that items are moved between."""
+
+    labels: IntArray
+
+    def own_strength(self) -> FloatArray:
+        """(p,) |λ| of the items on their own groups."""
+
+    def move(self, items: IntArray, groups: IntArray) -> None:
+        """Move some items."""
+
+
+def settle(groups: Movable, largest: Callable[[], IntArray], smallest: int) -> None:
+    """Move items to the groups of their largest loadings, all at once, until none moves.
+
+    Parameters
+    ----------
+    groups
+        Of the items.
+    largest
+        Function that returns the (p,) groups of the largest loadings as they are now.
+    smallest
+        A group that would have fewer items keeps as many, those that load on it most; or all, if it
+        has fewer.
+    """
+    seen: set[bytes] = set()
+    for _ in range(_MOST_SWEEPS):
+        best = _with_enough(largest(), groups, smallest)
+        moved = np.flatnonzero(best != groups.labels)
+        if not len(moved):
+            return
+        groups.move(moved, best[moved])
+        key = groups.labels.tobytes()
+        if key in seen:
+            return
+        seen.add(key)
+
+
+def _with_enough(best: IntArray, groups: Movable, smallest: int) -> IntArray:
+    """(p,) groups to move to, or to stay in so that none becomes too small."""
+    labels = groups.labels
+    size = np.bincount(labels)
+    small = np.bincount(best, minlength=len(size)) < smallest
+    if not small.any():
+        return best
+    order = np.lexsort((-groups.own_strength(), labels))
+    among = np.empty(len(order), dtype=bool)  # those that load most on their groups
+    among[order] = np.arange(len(order)) - (np.cumsum(size) - size)[labels[order]] < smallest
+    stays = np.zeros(len(order), dtype=bool)
+    while (more := small[labels] & among & ~stays).any():
+        stays |= more
+        small = np.bincount(np.where(stays, labels, best), minlength=len(size)) < smallest
+    found: IntArray = np.where(stays, labels, best)
+    return found
 
 
 @kernel
@@ -212,23 +251,6 @@ def _largest(strength: FloatArray) -> IntArray:
             if strength[i, group] > most[i]:
                 best[i], most[i] = group, strength[i, group]
     return best
-
-
-@kernel
-def _strongest_of(
-    groups: BoolArray, strength: FloatArray, labels: IntArray, number: int
-) -> BoolArray:
-    """(p,) the items of some groups that load on their own most, ``number`` of each group."""
-    kept = np.zeros(len(labels), dtype=np.bool_)
-    for _ in range(number):
-        leader = np.full(len(groups), -1)
-        for i in range(len(labels)):
-            k = labels[i]
-            usable = groups[k] and not kept[i]
-            if usable and (leader[k] < 0 or strength[i, k] > strength[leader[k], k]):
-                leader[k] = i
-        kept[leader[leader >= 0]] = True
-    return kept
 
 
 @kernel

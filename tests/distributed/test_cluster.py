@@ -3,6 +3,9 @@
 import importlib.util
 import os
 import signal
+import sys
+import threading
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 from requirement import require
 
 import dtstat as dt
+from dtstat.core import parallel
 from dtstat.core.parallel import run
 from dtstat.core.saved import to_bytes
 from dtstat.studies.table1 import table1
@@ -70,6 +74,39 @@ def test_a_worker_gets_the_data_once(client):
     seen = {place for _, place in run(HoldsData(), range(40))}
     assert len(seen) == len({process for process, _ in seen})  # one place in each process
     assert all(address % 8 == 0 for _, address in seen)
+
+
+class LosesAWorker:
+    """A client of which a worker dies while it gets a copy of the work; dask tries for ever."""
+
+    def __init__(self):
+        self.alive, self.unwanted = {"one": 1, "other": 1}, threading.Event()
+
+    def nthreads(self):
+        return dict(self.alive)
+
+    def scatter(self, work, **how):
+        del self.alive["other"]
+        assert self.unwanted.wait(20)
+        return work
+
+
+def test_a_worker_that_dies_while_it_gets_the_data(monkeypatch):
+    """The work is taken back, so that dask stops trying, and sent again."""
+    lost = LosesAWorker()
+    future = SimpleNamespace(release=lost.unwanted.set)
+    monkeypatch.setitem(
+        sys.modules, "distributed", SimpleNamespace(Future=lambda name, client: future)
+    )
+    with pytest.raises(parallel._LostInBetweenError):
+        parallel._cluster_tasks(len, [[(0, [])]], lost)
+    assert lost.unwanted.is_set()
+
+
+def test_work_that_no_worker_got_is_sent_again():
+    """With one worker left joblib works here, and would take the cluster's handle for the work."""
+    with pytest.raises(parallel._LostInBetweenError):
+        parallel._do(object(), b"")
 
 
 def test_a_bootstrap(client, data):

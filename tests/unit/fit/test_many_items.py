@@ -143,6 +143,18 @@ def test_fewer_rows_than_items(sparse_from_100):
     assert np.linalg.eigvalsh(fit.factor_correlations)[0] > 0
 
 
+def test_too_few_rows_are_said_to_the_user(sparse_from_100):
+    """With the rows it would take, and at the line of the user's own call."""
+    X, _ = survey(300, 60, 3)
+    with pytest.warns(dt.DTWarning, match="more than 0.38; a correlation of 0.5") as caught:
+        fit = dt.fit(X)
+    assert "above chance from 36 rows on, one of 0.3 from 97" in " ".join(fit.notes)
+    assert {one.filename for one in caught} == {__file__}
+    with pytest.warns(dt.DTWarning, match="fewer rows") as caught:
+        fit.level(10)
+    assert {one.filename for one in caught} == {__file__}
+
+
 def test_independent_items_have_no_factor(sparse_from_100):
     X = np.random.default_rng(5).standard_normal((200, 150))
     fit = dt.fit(X)

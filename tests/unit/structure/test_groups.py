@@ -1,10 +1,12 @@
 """Loadings read off correlations: a twin in plain loops, sums that are kept, and moves."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from dtstat.structure.groups import Groups, _largest, _strongest_of, agreement, canonical_labels
+from dtstat.structure.groups import Groups, _largest, _with_enough, agreement, canonical_labels
 
 FLOOR = 0.05
 
@@ -202,18 +204,33 @@ def test_agreement_is_the_adjusted_rand_index(seed):
     assert agreement([a, a])[0, 1] == 1.0
 
 
-# compiled loops
+# what a move leaves
 
 
+@pytest.mark.parametrize("smallest", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_strongest_items_of_small_groups_by_sorting(seed):
+def test_groups_that_would_be_too_small_keep_their_strongest_items(seed, smallest):
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.repeat(np.arange(4), (1, 3, 5, 6)))
     strength = np.asfortranarray(rng.integers(0, 4, (15, 4)) / 4)  # with ties
-    small = np.array([True, True, False, True])
-    expected = np.zeros(15, dtype=bool)
-    for k in np.flatnonzero(small):
-        items = np.flatnonzero(labels == k)
-        expected[items[np.argsort(-strength[items, k], kind="stable")[:2]]] = True
-    np.testing.assert_array_equal(_strongest_of(small, strength, labels, 2), expected)
     np.testing.assert_array_equal(_largest(strength), strength.argmax(axis=1))
+    own = strength[np.arange(15), labels]
+    best = rng.integers(0, 2, 15)  # all want to go to the first two
+    expected = best.copy()
+    for k in (0, 1, 2, 3) * 4:  # again: who stays here is missed there
+        if (expected == k).sum() < smallest:
+            items = np.flatnonzero(labels == k)
+            stay = items[np.argsort(-own[items], kind="stable")[:smallest]]
+            expected[stay] = k
+    groups = SimpleNamespace(labels=labels, own_strength=lambda: own)
+    np.testing.assert_array_equal(_with_enough(best, groups, smallest), expected)
+
+
+def test_items_of_large_groups_move_though_another_group_is_too_small():
+    labels, _, R = known(1)
+    wrong = np.append(labels, 3)  # a group of one item
+    wrong[np.flatnonzero(labels == 0)[0]] = 1
+    full = np.eye(len(wrong))
+    full[:-1, :-1] = R
+    found = Groups(full, wrong, FLOOR).settle(2).labels
+    np.testing.assert_array_equal(found, np.append(labels, 3))
