@@ -30,7 +30,7 @@ import math
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel
-from dtstat.factors.copula import FactorEstimate, as_estimate, fit_factors
+from dtstat.factors.copula import FactorEstimate, as_estimate, fit_as_ordered
 from dtstat.factors.maximum_likelihood import (
     CALM,
     CORRECTIONS,
@@ -69,7 +69,7 @@ def fit_small(
     """
     found = _maximize(R, support, tolerance / n_obs, max_iterations)
     if found is None:
-        return fit_factors(R, n_obs, support, tolerance, enough=enough)
+        return fit_as_ordered(R, n_obs, support, tolerance, enough=enough)
     theta, value, steps = found
     p, d = support.shape
     E = len(theta) - p - d * (d + 1) // 2
@@ -86,7 +86,7 @@ def small_log_likelihood(
     """Log-likelihood that :func:`fit_small` finds, where nothing else is asked for."""
     found = _maximize(R, support, tolerance / n_obs, max_iterations)
     if found is None:
-        return fit_factors(R, n_obs, support, tolerance).log_likelihood
+        return fit_as_ordered(R, n_obs, support, tolerance).log_likelihood
     return n_obs * (found[1] - len(R) / 2 * math.log(2 * math.pi))
 
 

@@ -186,15 +186,13 @@ def _answers(
 
 def _proposals(problem: Problem, request: FitRequest, run: Run) -> tuple[list[Proposal], str]:
     """Return the structures to fit curves to, and a sentence on how they came about."""
-    evaluator, outcome = find_structure(problem, request, run)
+    fitted, outcome = find_structure(problem, request, run)
     n = outcome.n_effective
-    fitted = [*evaluator.fitted]
-    count = sum(one.n_factors > 0 for one in (*fitted, *outcome.passed_over))
-    if request.finalists is None:  # all, those a bound on their likelihood has spared a fit too
-        fitted += [evaluator.fit(one.proposal) for one in outcome.passed_over]
+    known = {one.proposal.key for one in (*fitted, *outcome.passed_over) if one.n_factors}
+    count = len(known)
     most = len(fitted) if request.finalists is None else request.finalists
     if request.n_factors is not None:
-        fitted = [one for one in fitted if one.n_factors == request.n_factors]
+        fitted = tuple(one for one in fitted if one.n_factors == request.n_factors)
     proposals = most_promising(fitted, searching(request.criterion), n, most)
     if run.structure is not None or count <= len(proposals):
         return proposals, ""

@@ -18,6 +18,7 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.checkpoints import Ledger, Resumable
 from dtstat.core.errors import EstimationError, InputError
 from dtstat.core.parallel import Jobs, Progress, run, track
+from dtstat.data.frame import rows_by_content
 from dtstat.data.items import ItemData
 from dtstat.dependence.compute import PairFunction, RowDependence
 from dtstat.dependence.measures import REGISTRY
@@ -42,7 +43,9 @@ def row_dependence(items: ItemData, fit: DTFit, measure: str | PairFunction) -> 
             "a fit, or for a diagnosis leave out `data`.",
             "fit",
         )
-    return RowDependence(items.select(fit.item_names), measure, fit.call.missing)
+    own = items.select(fit.item_names)
+    own = own.take(rows_by_content(own.values))  # so that the order of rows does not matter
+    return RowDependence(own, measure, fit.call.missing)
 
 
 def check_same_data(fit: DTFit, rows: RowDependence) -> None:
