@@ -167,7 +167,7 @@ def rows_by_content(values: FloatArray, frame: Frame | None = None) -> IntArray:
 
 
 def _name_rows(values: FloatArray, frame: Frame) -> Words:
-    """(n,) one number per row: sums of its answers with weights; the negative ones are opposites."""
+    """(n,) one number per row, weighted sums of its answers; opposite rows have opposite ones."""
     weights = _mixed(np.arange(1, len(frame.order) + 1, dtype=np.uint64)) | np.uint64(1)
     names = np.zeros(len(values), dtype=np.uint64)
     for weight, i in zip(weights, frame.order, strict=True):

@@ -16,6 +16,7 @@ from dtstat.curves import bspline
 from dtstat.curves.estimate import NETWORKS, Method, effective_rows, rank_correlations
 from dtstat.curves.result import summarize
 from dtstat.data.checks import quote_names
+from dtstat.data.frame import rows_by_content
 from dtstat.data.items import ItemData, check_usable
 from dtstat.factors.scores import learn_marginals
 from dtstat.fit.pipeline import (
@@ -53,6 +54,7 @@ _APART = 4.0  # errors of their draws, between two runs of the estimation
 def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     """Fit answers with one of the nonlinear estimators."""
     _check_criterion(request)
+    items = items.take(rows_by_content(items.values))  # draws meet the same rows in every order
     rows = _rows(items, request)
     problem = prepare(rows.part, request, run)
     proposals, before = _proposals(problem, request, run)

@@ -191,8 +191,14 @@ class Agreement:
     f1: FloatArray
 
 
-def agreement(reference: BoolArray, supports: Sequence[BoolArray]) -> Agreement:
-    """Compare structures with a reference, factors matched."""
+def agreement(
+    reference: BoolArray, supports: Sequence[BoolArray], order: IntArray | None = None
+) -> Agreement:
+    """Compare structures with a reference, factors matched; of equal matches ``order`` decides.
+
+    ``order`` is that of the items in their frame; as they are given if None.
+    """
+    order = np.arange(len(reference)) if order is None else order
     p, d = reference.shape
     m = len(supports)
     edges, memberships = np.zeros((p, p)), np.zeros((p, d))
@@ -201,7 +207,7 @@ def agreement(reference: BoolArray, supports: Sequence[BoolArray]) -> Agreement:
     for s, support in enumerate(supports):
         A = support.astype(np.float32)
         edges += (A @ A.T) > 0
-        aligned, unmatched = _match_factors(reference, support)
+        aligned, unmatched = _match_factors(reference, support, order)
         memberships += aligned
         items += (aligned == reference).all(axis=1) & ~unmatched.any(axis=1)
         exact += (aligned == reference).all(axis=0)
@@ -221,7 +227,9 @@ def agreement(reference: BoolArray, supports: Sequence[BoolArray]) -> Agreement:
     )
 
 
-def _match_factors(reference: BoolArray, support: BoolArray) -> tuple[BoolArray, BoolArray]:
+def _match_factors(
+    reference: BoolArray, support: BoolArray, order: IntArray
+) -> tuple[BoolArray, BoolArray]:
     """Return the partners of the reference's factors, empty where there is none, and the rest."""
     from scipy.optimize import linear_sum_assignment
 
@@ -229,7 +237,9 @@ def _match_factors(reference: BoolArray, support: BoolArray) -> tuple[BoolArray,
     union = reference.sum(axis=0)[:, None] + support.sum(axis=0) - overlap
     # Of equal overlaps the one with least else; the shares add up to less than one item.
     preference = overlap + overlap / union / (1 + len(overlap))
-    mine, theirs = linear_sum_assignment(preference, maximize=True)
+    first, second = (np.lexsort(one[order][::-1]) for one in (reference, support))
+    mine, theirs = linear_sum_assignment(preference[np.ix_(first, second)], maximize=True)
+    mine, theirs = first[mine], second[theirs]
     paired = overlap[mine, theirs] > 0
     aligned = np.zeros_like(reference)
     aligned[:, mine[paired]] = support[:, theirs[paired]]
