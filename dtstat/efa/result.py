@@ -21,15 +21,14 @@ from dtstat.core.parallel import one_thread
 from dtstat.core.plots import draw_loadings
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary, Table, with_texts
-from dtstat.data.frame import Frame
 from dtstat.data.items import ItemData, as_items, rows_to_score, with_scores
 from dtstat.data.texts import Labels, given_texts
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.moments import as_matrix
-from dtstat.efa.extraction import Extraction, FitIndices, extract, fit_indices
-from dtstat.efa.rotation import OBLIQUE, Rotation, arrange, rotate
+from dtstat.efa.extraction import Extraction, FitIndices, fit_indices
+from dtstat.efa.rotation import OBLIQUE, Rotation, solve
 from dtstat.structure.naming import new_names, turned
 from dtstat.structure.structure import Structure
 
@@ -118,20 +117,14 @@ def fit_efa(
 ) -> EFAFit:
     """Extract and rotate factors; arguments as in :func:`dtstat.efa`."""
     matrix, n = correlations(data, n_obs)
-    # Where a search ends depends on the order of the items: so they are put in their frame.
-    frame = Frame.of(matrix.values)
-    extraction = extract(frame.matrix(matrix.values), n_factors, method)
     try:
-        rotated = rotate(extraction.loadings, rotation)
+        extraction, rotated = solve(matrix.values, n_factors, method, rotation)
     except np.linalg.LinAlgError:
         raise EstimationError(
-            f"The {extraction.loadings.shape[1]} factors cannot be rotated: the correlations hold "
+            f"The {n_factors} factors cannot be rotated: the correlations hold "
             "fewer, so that one is made of the others. Ask for fewer factors, or use "
             "rotation='none'."
         ) from None
-    extraction = extraction.as_given(frame)
-    pattern = frame.rows_as_given(rotated.pattern)
-    rotated = arrange(replace(rotated, pattern=pattern))
     pairwise_n = matrix.pairwise_n if n_obs is None else None
     counts = (n, pairwise_n) if matrix.measure == "pearson" else (None, None)
     indices = fit_indices(matrix.values, extraction, *counts)
