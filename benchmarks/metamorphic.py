@@ -510,7 +510,11 @@ def scales(survey: Survey) -> Iterator[tuple[str, Numbers]]:
     found = dt.reliability(survey.in_one_unit(), keyed)
     table = found.factors.set_index(found.factors.columns[0])
     yield "reliability", by_name(table)
-    table = dt.describe(survey.data).items.set_index("item").loc[survey.names]
+    found = dt.describe(survey.data, seed=1)
+    # Long strings and halves are of items in their order; distances are not.
+    people = found.people.iloc[np.argsort(survey.rows)].reset_index(drop=True)
+    yield "describe people", by_name(people[["missing", "distance", "distance_p"]])
+    table = found.items.set_index("item").loc[survey.names]
     unsigned = ["n", "missing", "kurtosis"]
     yield (
         "describe",
