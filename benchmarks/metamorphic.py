@@ -238,7 +238,9 @@ def fit_numbers(fit: dt.DTFit, survey: Survey, levels: bool = True) -> Numbers:
         **prefixed("candidates", by_name(fit.candidates.reset_index(drop=True))),
     }
     if levels and len(fit.tree):
-        found |= prefixed("levels", by_name(fit.levels))
+        table = fit.levels  # the correlation is that of factors, which may point the other way
+        table["correlation"] = table["correlation"].abs()
+        found |= prefixed("levels", by_name(table))
         found["groups of levels"] = [groups_of(one.labels, fit.item_names) for one in fit.tree]
         found |= prefixed("bars", bars_of(fit.barcode))
     return found

@@ -28,7 +28,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.data.levels import find_levels
 
 Words = npt.NDArray[np.uint64]
@@ -83,6 +83,12 @@ class Frame:
         """(p, d) numbers of items, which change sign with them, in the order given."""
         own: FloatArray = loadings[self.place] * self.signs[:, None]
         return own + 0.0
+
+    def support(self, support: BoolArray) -> tuple[BoolArray, IntArray]:
+        """(p, d) structure in the frame, its factors by their first items; and which these are."""
+        framed = support[self.order]
+        factors = np.lexsort(~framed[::-1])
+        return framed[:, factors], factors
 
     def answers(self, values: FloatArray) -> FloatArray:
         """(n, p) answers to the items in the frame."""

@@ -218,11 +218,9 @@ def fit_factors(
     [0.9, 0.8, -0.7, 0.6]
     """
     frame = Frame.of(R)
-    framed = support[frame.order]
-    factors = np.lexsort(framed[::-1])  # any order that does not depend on that of the items
-    found = fit_as_ordered(
-        frame.matrix(R), n_obs, framed[:, factors], tolerance, max_iterations, enough
-    )
+    framed, factors = frame.support(support)
+    R = frame.matrix(R)
+    found = fit_as_ordered(R, n_obs, framed, tolerance, max_iterations, enough)
     return as_given(found, frame, np.argsort(factors))
 
 

@@ -8,6 +8,7 @@ the third, for curves.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -113,6 +114,10 @@ class Problem:
         framed = None if scaling is None else lambda found: scaling(as_given(found, self.frame))
         return Evaluator(self.frame.matrix(self.screened), self.n, framed)
 
+    def way_back(self, evaluator: Evaluator) -> WayBack:
+        """Return what brings findings back to the items as they are given."""
+        return WayBack(self.frame, evaluator.R, 1 / math.sqrt(self.n))
+
 
 def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     """Fit answers."""
@@ -192,11 +197,10 @@ def at_level(
     source = found.source or Source(cast(LatentCorrelations, found.reported.latent), None)
     smallest = request.min_children
     problem = Problem(dependence, source, found.latent.R, found.n_typical, smallest)
-    frame = problem.frame
-    framed = into_frame(level, frame)
-    evaluator, bars = problem.evaluator(), problem.framed_barcode
+    framed, evaluator = into_frame(level, problem.frame), problem.evaluator()
+    bars = problem.framed_barcode
     best = fit_level(evaluator, bars, framed, request.rules, found.n_effective)
-    best = WayBack(frame).scored(best)
+    best = problem.way_back(evaluator).at_level(best, level, framed)
     chosen = contenders([best], (), found.n_effective, None)
     others = (one for one in found.contenders if Proposal(one.support, "").key != best.proposal.key)
     second = found.n_factors if found.n_factors != k else found.second
@@ -268,11 +272,12 @@ def find_structure(
     scaling = problem.source.misfit_scaling(problem.n)
     if problem.screened is not problem.latent.R:  # any dependence, whose errors nobody knows
         scaling = None
-    evaluator, back = problem.evaluator(scaling), WayBack(problem.frame)
+    evaluator = problem.evaluator(scaling)
+    back = problem.way_back(evaluator)
     if run.structure is None:
         outcome = _search(evaluator, problem, request, run)
     else:
-        given = Proposal(run.structure.support[problem.frame.order], GIVEN)
+        given = Proposal(problem.frame.support(run.structure.support)[0], GIVEN)
         outcome = assess(evaluator, given, request.rules)
     return tuple(map(back.scored, evaluator.fitted)), back.outcome(outcome)
 

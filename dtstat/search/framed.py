@@ -9,20 +9,33 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from dtstat.core.arrays import IntArray
+import numpy as np
+
+from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.data.frame import Frame
 from dtstat.factors.copula import as_given
 from dtstat.search.records import Fitted, Level, Outcome, Proposal, Scored
-from dtstat.structure.groups import canonical_labels
+from dtstat.structure.groups import Groups, canonical_labels
 
+_NOTHING = 1e-12  # sum of loadings that says nothing of a direction
 One = TypeVar("One", bound=Scored)
 
 
 @dataclass(frozen=True, eq=False)
 class WayBack:
-    """Brings findings back to the items as they are given."""
+    """Brings findings back to the items as they are given.
+
+    Attributes
+    ----------
+    frame
+        The frame that was searched in.
+    R, floor
+        (p, p) correlations in the frame, and their standard error.
+    """
 
     frame: Frame
+    R: FloatArray
+    floor: float
 
     def proposal(self, proposal: Proposal) -> Proposal:
         """Bring a structure back."""
@@ -37,7 +50,29 @@ class WayBack:
 
     def level(self, level: Level) -> Level:
         """Bring a level back: its factors are numbered by their first items."""
-        return _renumbered(level, self.frame.place)
+        a, b = level.pair
+        turned = self._direction(level, a) * self._direction(level, b)
+        found = _renumbered(level, self.frame.place)
+        return replace(found, correlation=level.correlation * turned) if a != b else found
+
+    def _direction(self, level: Level, k: int) -> float:
+        """Say whether a factor, whose loadings sum to more than 0, points the other way here."""
+        items = np.flatnonzero(level.labels == k)
+        signs = self.frame.signs[self.frame.order[items]]
+        if (signs == signs[0]).all():
+            return float(signs[0])
+        alone = Groups(self.R[np.ix_(items, items)], np.zeros(len(items), np.int64), self.floor)
+        own = alone.signs * alone.strength[:, 0]
+        there, here = (-1.0 if total < -_NOTHING else 1.0 for total in (own.sum(), own @ signs))
+        return there * here
+
+    def at_level(self, fitted: Fitted, level: Level, framed: Level) -> Fitted:
+        """Bring the fit of a level back, its factors in the order they have in the level."""
+        labels = level.labels[self.frame.order]
+        numbers = [labels[(framed.labels == k).argmax()] for k in range(framed.n_factors)]
+        own = self.scored(fitted)
+        ordered = own.proposal.support[:, np.argsort(numbers)]
+        return replace(own, proposal=replace(own.proposal, support=ordered))
 
     def outcome(self, outcome: Outcome) -> Outcome:
         """Bring all that a search found back."""
