@@ -54,7 +54,6 @@ _APART = 4.0  # errors of their draws, between two runs of the estimation
 def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     """Fit answers with one of the nonlinear estimators."""
     _check_criterion(request)
-    items = items.take(rows_by_content(items.values))  # draws meet the same rows in every order
     rows = _rows(items, request)
     problem = prepare(rows.part, request, run)
     proposals, before = _proposals(problem, request, run)
@@ -92,6 +91,7 @@ def _rows(items: ItemData, request: FitRequest) -> _Rows:
     if request.missing == "listwise":
         items = items.complete_rows()
         check_usable(items)
+    items = items.take(rows_by_content(items.values))  # draws meet the same rows in every order
     if request.criterion not in ("validation", "validation_2se"):
         return _Rows(items, items, None)
     fitted, held = split_rows(items.n_rows, cast(int, request.seed))

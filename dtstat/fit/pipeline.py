@@ -274,11 +274,12 @@ def find_structure(
         scaling = None
     evaluator = problem.evaluator(scaling)
     back = problem.way_back(evaluator)
-    if run.structure is None:
-        outcome = _search(evaluator, problem, request, run)
-    else:
-        given = Proposal(problem.frame.support(run.structure.support)[0], GIVEN)
-        outcome = assess(evaluator, given, request.rules)
+    if run.structure is not None:
+        given, factors = problem.frame.support(run.structure.support)
+        outcome = assess(evaluator, Proposal(given, GIVEN), request.rules)
+        best = back.scored(outcome.best, np.argsort(factors))
+        return (best,), replace(outcome, best=best)
+    outcome = _search(evaluator, problem, request, run)
     return tuple(map(back.scored, evaluator.fitted)), back.outcome(outcome)
 
 

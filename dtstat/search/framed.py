@@ -14,7 +14,7 @@ import numpy as np
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.data.frame import Frame
 from dtstat.factors.copula import as_given
-from dtstat.search.records import Fitted, Level, Outcome, Proposal, Scored
+from dtstat.search.records import Fitted, Level, Outcome, Scored
 from dtstat.structure.groups import Groups, canonical_labels
 
 _NOTHING = 1e-12  # sum of loadings that says nothing of a direction
@@ -37,15 +37,16 @@ class WayBack:
     R: FloatArray
     floor: float
 
-    def proposal(self, proposal: Proposal) -> Proposal:
-        """Bring a structure back."""
-        return replace(proposal, support=proposal.support[self.frame.place])
+    def scored(self, one: One, factors: IntArray | None = None) -> One:
+        """Bring a structure with its likelihood, and its estimate if it has one, back.
 
-    def scored(self, one: One) -> One:
-        """Bring a structure with its likelihood, and its estimate if it has one, back."""
-        found = replace(one, proposal=self.proposal(one.proposal))
+        ``factors`` are the (d,) numbers that its factors have in the frame; the same if None.
+        """
+        support = one.proposal.support[self.frame.place]
+        support = support if factors is None else support[:, factors]
+        found = replace(one, proposal=replace(one.proposal, support=support))
         if isinstance(found, Fitted):
-            return replace(found, estimate=as_given(found.estimate, self.frame))
+            return replace(found, estimate=as_given(found.estimate, self.frame, factors))
         return found
 
     def level(self, level: Level) -> Level:
@@ -70,9 +71,7 @@ class WayBack:
         """Bring the fit of a level back, its factors in the order they have in the level."""
         labels = level.labels[self.frame.order]
         numbers = [labels[(framed.labels == k).argmax()] for k in range(framed.n_factors)]
-        own = self.scored(fitted)
-        ordered = own.proposal.support[:, np.argsort(numbers)]
-        return replace(own, proposal=replace(own.proposal, support=ordered))
+        return self.scored(fitted, np.argsort(numbers))
 
     def outcome(self, outcome: Outcome) -> Outcome:
         """Bring all that a search found back."""
