@@ -119,10 +119,13 @@ def _order(strengths: list[FloatArray]) -> IntArray:
         np.fill_diagonal(S, 0.0)
     color = _ranks(np.hstack([np.sort(-S, axis=1) for S in strengths]))
     while (n_colors := int(color.max(initial=-1)) + 1) < p:
-        told = [color[:, None].astype(np.float64)]
+        told: list[FloatArray] = [color[:, None].astype(np.float64)]
         for S in strengths:
             by_strength = np.lexsort((np.broadcast_to(color, S.shape), -S), axis=1)
-            told += [np.take_along_axis(-S, by_strength, axis=1), color[by_strength]]
+            told += [
+                np.take_along_axis(-S, by_strength, axis=1),
+                color[by_strength].astype(np.float64),
+            ]
         color = _ranks(np.hstack(told))
         if color.max() + 1 == n_colors:  # nobody can tell these apart: take one of them
             tied = np.flatnonzero(np.bincount(color) > 1)[0]

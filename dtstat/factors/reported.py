@@ -121,8 +121,10 @@ class Answers:
     def influence(self, latent: LatentCorrelations, most_numbers: int | None = None) -> Influence:
         """Influence of the rows on latent correlations."""
         limit = {} if most_numbers is None else {"most_numbers": most_numbers}
-        known = self.values, self.kinds, latent.measure, latent.R
-        return latent_influence(*known, by_content=self.by_content, **limit)
+        measure, R = latent.measure, latent.R
+        return latent_influence(
+            self.values, self.kinds, measure, R, by_content=self.by_content, **limit
+        )
 
 
 @dataclass(frozen=True, eq=False)

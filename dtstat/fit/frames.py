@@ -266,8 +266,8 @@ def path_scores(fit: DTFit) -> pd.DataFrame:
         }
         rows += [{"tau_low": low, "tau_high": high, **about} for low, high in one.intervals]
     columns = ["tau_low", "tau_high", "n_factors", "n_loadings", "n_covered", "margin"]
-    frame = pd.DataFrame(rows, columns=[*columns, *INFORMATION])
-    return frame.sort_values("tau_low", ignore_index=True)
+    table = pd.DataFrame(rows, columns=[*columns, *INFORMATION])
+    return table.sort_values("tau_low", ignore_index=True)
 
 
 LEVEL_NAMES = ("fine", "broad")
