@@ -77,7 +77,9 @@ def count(design: Design, n: int) -> dict[str, Any]:
     for k in range(SETS):
         data = design.draw(n, np.random.default_rng([SEED, k, *design.name.encode()]))
         with warnings.catch_warnings(action="ignore"), one_thread():
-            evaluator, outcome = find_structure(prepare(as_items(data), request, run), request, run)
+            problem = prepare(as_items(data), request, run)
+            outcome = find_structure(problem, request, run)[1]
+            evaluator = Evaluator(problem.screened, problem.n)
             most = {
                 name: supported(evaluator, outcome, outcome.n_effective, room)
                 for name, room in ROOMS.items()

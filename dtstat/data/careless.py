@@ -34,6 +34,7 @@ import pandas as pd
 from scipy.special import chdtrc, ndtri
 
 from dtstat.core.arrays import BoolArray, FloatArray
+from dtstat.data.frame import Frame, rows_by_content
 
 DRAWS = 20_000
 _MOST_CELLS = 20_000_000  # of the people drawn
@@ -156,7 +157,8 @@ def repeats(X: FloatArray) -> BoolArray:
 
 def draw_honest(X: FloatArray, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
     """Draw people who answer as these do: their margins, correlations and gaps."""
-    p = X.shape[1]
+    p, frame = X.shape[1], Frame.of_answers(X)
+    X = frame.answers(X)[rows_by_content(X, frame)]  # so that their order does not matter
     count = int(min(draws, max(2_000, _MOST_CELLS // p)))
     columns = [np.sort(x[~np.isnan(x)]) for x in X.T]
     Z = rng.standard_normal((count, p)) @ np.linalg.cholesky(_latent_correlations(X)).T
@@ -166,7 +168,7 @@ def draw_honest(X: FloatArray, rng: np.random.Generator, draws: int = DRAWS) -> 
         places = np.argsort(np.argsort(Z[:, k])) * len(answers) // count
         drawn[:, k] = answers[places]
     drawn[np.isnan(X)[rng.integers(len(X), size=count)]] = np.nan
-    return drawn
+    return frame.columns_as_given(drawn)
 
 
 def _latent_correlations(X: FloatArray) -> FloatArray:

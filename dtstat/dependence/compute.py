@@ -12,6 +12,7 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import DataWarning, DTError, InputError, silenced, warn
 from dtstat.core.parallel import Jobs, Progress
+from dtstat.data.frame import rows_by_content
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.kendall import tau_b_by_pairs
 from dtstat.dependence.matrix import DependenceMatrix, check_pairs, symmetric_matrix
@@ -197,6 +198,8 @@ def _compute(
     # two, which change no digit; no measure here depends on the scale of an item.
     scaled = rescale_extremes(items.values)
     items = items if scaled is items.values else replace(items, values=scaled)
+    if known.single_precision:
+        items = items.take(rows_by_content(items.values))
     if items.has_missing and not known.allows_missing:
         return _with_gaps(items, known, n_jobs, progress), known.name
     return known.compute(items, n_jobs, progress), known.name

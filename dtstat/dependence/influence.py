@@ -35,6 +35,7 @@ from itertools import pairwise
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.data.frame import Frame, rows_by_content
 from dtstat.data.items import ItemKind
 from dtstat.dependence.bivariate_normal import influence_row
 from dtstat.dependence.measures import INVERSE_BRIDGES, LATENT, RANKS
@@ -89,18 +90,27 @@ def latent_influence(
     measure: str,
     R: FloatArray,
     most_numbers: int = _MOST_NUMBERS,
+    by_content: bool = False,
 ) -> Influence:
     """Influence of rows, all or so many that memory stays bounded, on latent correlations.
 
-    ``values`` are (n, p) answers, NaN where missing; R are the (p, p) latent correlations that were
-    computed by ``measure``; the array of influences has at most ``most_numbers`` numbers.
+    ``values`` are (n, p) answers, NaN where missing, ``by_content`` says whether their rows are in
+    the order of their content; R are the (p, p) latent correlations that were computed by
+    ``measure``; the array of influences has at most ``most_numbers`` numbers.
     """
     n, p = values.shape
     m = most_rows(n, p, measure, most_numbers)
-    if m < n:
-        values = values[np.random.default_rng(_SEED).permutation(n)[:m]]
+    if m < n or measure not in RANKS:  # some rows are taken, or halves of them
+        values = values[draw_rows(values, R, m, by_content)]
     pairs = pair_influences(values, kinds, measure, R)
     return Influence(pairs, measure != "pearson", _halves(values, kinds, measure))
+
+
+def draw_rows(values: FloatArray, R: FloatArray, m: int, by_content: bool = False) -> IntArray:
+    """Numbers of m rows, the same rows whatever the order of rows and items."""
+    n = len(values)
+    rows = np.random.default_rng(_SEED).permutation(n)[:m] if m < n else np.arange(n)
+    return rows if by_content else rows_by_content(values, Frame.of(R))[rows]
 
 
 def _halves(values: FloatArray, kinds: Sequence[ItemKind], measure: str) -> tuple[FloatArray, ...]:
@@ -162,7 +172,8 @@ def _spearman(values: FloatArray, observed: BoolArray, R: FloatArray) -> FloatAr
     ranks = [_rank_range(values[r, i]) for i, r in enumerate(rows)]
     U = np.zeros((n, p))
     for i, (order, low, high) in enumerate(ranks):
-        U[rows[i][order], i] = (low + high) / 2 / max(len(rows[i]), 1)
+        # From −½ to ½, so that an item turned round has the same with the other sign.
+        U[rows[i][order], i] = (low + high) / 2 / max(len(rows[i]), 1) - 0.5
     of_items = np.ascontiguousarray(U.T)
     product, own = np.empty((p * (p - 1) // 2, n)), of_items**2
     blocks = pair_blocks(p)

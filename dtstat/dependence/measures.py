@@ -79,6 +79,8 @@ class Measure:
         Whether ``compute`` itself uses the common rows of each pair.
     from_counts
         Whether ``compute`` reads ratings off the counts of all pairs where there are many rows.
+    single_precision
+        Whether sums are short of digits, so that the order of the rows would show in them.
     to_latent, from_latent
         Bridge from the population value to ρ, and back; None if there is none.
     latent_variance
@@ -100,6 +102,7 @@ class Measure:
     quadratic: bool = False
     allows_missing: bool = True
     from_counts: bool = False
+    single_precision: bool = False
     bound: str = ""
     to_latent: Transform | None = None
     from_latent: Transform | None = None
@@ -227,6 +230,7 @@ _MEASURES = (
         name="distance", title="distance correlation", label="distance correlation",
         reference="Székely, Rizzo & Bakirov 2007", detects="any", family="general",
         population_range="[0, 1]", cost="n²/2", quadratic=True, allows_missing=False,
+        single_precision=True,
         compute=lambda items, n_jobs, progress: distance_correlation(items.values, progress),
         bound="of the covariance, bounded items",
     ),
@@ -234,6 +238,7 @@ _MEASURES = (
         name="hsic", title="normalized HSIC, Gaussian kernel", label="HSIC",
         reference="Gretton et al. 2005", detects="any", family="general",
         population_range="[0, 1]", cost="n²/2", quadratic=True, allows_missing=False,
+        single_precision=True,
         compute=lambda items, n_jobs, progress: normalized_hsic(items.values, progress),
     ),
     Measure(

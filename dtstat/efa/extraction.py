@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import InputError
 from dtstat.core.fit_indices import p_value, rmsea_interval
 from dtstat.core.saved import register
+from dtstat.data.frame import Frame
 
 METHODS = ("minres", "ml")
 
@@ -56,6 +57,15 @@ class Extraction:
     def __post_init__(self) -> None:
         for values in (self.loadings, self.uniquenesses, self.heywood):
             values.setflags(write=False)
+
+    def as_given(self, frame: Frame) -> Extraction:
+        """Bring factors of items in their frame back to the items as they are given."""
+        return replace(
+            self,
+            loadings=frame.rows_as_given(self.loadings),
+            uniquenesses=self.uniquenesses[frame.place],
+            heywood=self.heywood[frame.place],
+        )
 
 
 def extract(R: FloatArray, n_factors: int, method: str = "minres") -> Extraction:

@@ -15,6 +15,7 @@ from dtstat.core.checks import Seed, seed_number, streams
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import Progress, one_thread, track
 from dtstat.core.tables import Printed, Summary
+from dtstat.data.frame import Frame, rows_by_content
 from dtstat.data.items import ItemData
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import dependence_matrix
@@ -121,16 +122,21 @@ def run_parallel_analysis(
     number = seed_number(seed)
     generators = streams(number, 2 * draws)
     first, second = generators[:draws], generators[draws:]
-    if isinstance(data, ItemData) and measure in LATENT:
-        kinds = data.kinds
-        simulated = cut_eigenvalues(data.values, kinds, first, progress)
-        resampled: Eigenvalues | None = resampled_eigenvalues(
-            data.values, second, progress, lambda X: latent_correlation_matrix(X, kinds)
-        )
-    else:
+    resampled: Eigenvalues | None = None
+    if not isinstance(data, ItemData):
         simulated = simulated_eigenvalues(n, len(matrix.values), first, progress)
-        answers = data.values if isinstance(data, ItemData) else None
-        resampled = None if answers is None else resampled_eigenvalues(answers, second, progress)
+    else:
+        frame = Frame.of_answers(data.values)
+        X = frame.answers(data.values)[rows_by_content(data.values, frame)]
+        if measure in LATENT:
+            kinds = tuple(data.kinds[i] for i in frame.order)
+            simulated = cut_eigenvalues(X, kinds, first, progress)
+            resampled = resampled_eigenvalues(
+                X, second, progress, lambda drawn: latent_correlation_matrix(drawn, kinds)
+            )
+        else:
+            simulated = simulated_eigenvalues(n, len(matrix.values), first, progress)
+            resampled = resampled_eigenvalues(X, second, progress)
     observed = eigenvalues(matrix.values)
     return ParallelAnalysis(observed, simulated, resampled, q, matrix, n, number)
 
@@ -250,6 +256,7 @@ def eigenvalues(R: FloatArray) -> Eigenvalues:
     Components: those of R. Factors: those of R − Ψ̂, the correlations with communalities on the
     diagonal, where Ψ̂ are the uniquenesses of a one-factor minres solution.
     """
+    R = Frame.of(R).matrix(R)  # where the search ends depends on the order of the items
     psi = minres(R, 1, _TOLERANCE).uniquenesses
     factors = np.linalg.eigvalsh(R - np.diag(psi))[::-1].astype(np.float64)
     components = np.linalg.eigvalsh(R)[::-1].astype(np.float64)

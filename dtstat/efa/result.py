@@ -27,8 +27,8 @@ from dtstat.dependence.api import Data
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.moments import as_matrix
-from dtstat.efa.extraction import Extraction, FitIndices, extract, fit_indices
-from dtstat.efa.rotation import OBLIQUE, Rotation, rotate
+from dtstat.efa.extraction import Extraction, FitIndices, fit_indices
+from dtstat.efa.rotation import OBLIQUE, Rotation, solve
 from dtstat.structure.naming import new_names, turned
 from dtstat.structure.structure import Structure
 
@@ -117,12 +117,11 @@ def fit_efa(
 ) -> EFAFit:
     """Extract and rotate factors; arguments as in :func:`dtstat.efa`."""
     matrix, n = correlations(data, n_obs)
-    extraction = extract(matrix.values, n_factors, method)
     try:
-        rotated = rotate(extraction.loadings, rotation)
+        extraction, rotated = solve(matrix.values, n_factors, method, rotation)
     except np.linalg.LinAlgError:
         raise EstimationError(
-            f"The {extraction.loadings.shape[1]} factors cannot be rotated: the correlations hold "
+            f"The {n_factors} factors cannot be rotated: the correlations hold "
             "fewer, so that one is made of the others. Ask for fewer factors, or use "
             "rotation='none'."
         ) from None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray, kernel
 from dtstat.core.saved import register
+from dtstat.data.frame import Frame
+from dtstat.efa.extraction import Extraction, extract
 
 ROTATIONS = ("oblimin", "promax", "varimax", "none")
 OBLIQUE = ("oblimin", "promax")
@@ -67,6 +69,19 @@ def rotate(L: FloatArray, rotation: str = "oblimin") -> Rotation:
     if name == "oblimin":
         return arrange(oblimin(L))
     return arrange(promax(L) if name == "promax" else varimax(L))
+
+
+def solve(R: FloatArray, n_factors: int, method: str, rotation: str) -> tuple[Extraction, Rotation]:
+    """Extract and rotate factors of (p, p) correlations.
+
+    Where searches end depends on the order of the items, which are put in their frame
+    (:mod:`dtstat.data.frame`).
+    """
+    frame = Frame.of(R)
+    extraction = extract(frame.matrix(R), n_factors, method)
+    rotated = rotate(extraction.loadings, rotation)
+    pattern = frame.rows_as_given(rotated.pattern)
+    return extraction.as_given(frame), arrange(replace(rotated, pattern=pattern))
 
 
 def arrange(rotated: Rotation) -> Rotation:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dtstat.core.arrays import BoolArray, FloatArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.core.saved import register
+from dtstat.data.frame import Frame
 from dtstat.dependence.matrix import DependenceMatrix, within_unit
 from dtstat.dependence.measures import BRIDGES
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, FactorLikelihood, maximize
@@ -205,7 +206,8 @@ def fit_factors(
     Notes
     -----
     Cost: p²d per step, of which models with distinct factors need 10 to 20, others up to some
-    hundreds. Nothing of size p × p is inverted.
+    hundreds. Nothing of size p × p is inverted. The search runs in the frame of the items
+    (:mod:`dtstat.data.frame`), since where it stops depends on their order and signs.
 
     Examples
     --------
@@ -215,6 +217,42 @@ def fit_factors(
     >>> fit_factors(R, 100, np.ones((4, 1), dtype=bool)).loadings.ravel().round(3).tolist()
     [0.9, 0.8, -0.7, 0.6]
     """
+    frame = Frame.of(R)
+    framed, factors = frame.support(support)
+    R = frame.matrix(R)
+    found = fit_as_ordered(R, n_obs, framed, tolerance, max_iterations, enough)
+    return as_given(found, frame, np.argsort(factors))
+
+
+def as_given(
+    estimate: FactorEstimate, frame: Frame, factors: IntArray | None = None
+) -> FactorEstimate:
+    """Bring an estimate in the frame of the items back to their order and signs.
+
+    ``factors`` are the (d,) numbers that its factors have there; the same if None.
+    """
+    L, Phi = estimate.loadings, estimate.factor_correlations
+    if factors is not None:
+        L, Phi = L[:, factors], Phi[np.ix_(factors, factors)]
+    L = frame.rows_as_given(L)
+    turned = np.where(L.sum(axis=0) < 0, -1.0, 1.0)
+    return replace(
+        estimate,
+        loadings=L * turned + 0.0,
+        factor_correlations=Phi * np.outer(turned, turned),
+        uniquenesses=estimate.uniquenesses[frame.place],
+    )
+
+
+def fit_as_ordered(
+    R: FloatArray,
+    n_obs: int,
+    support: BoolArray,
+    tolerance: float = 1e-6,
+    max_iterations: int = 1000,
+    enough: float = -math.inf,
+) -> FactorEstimate:
+    """Fit as :func:`fit_factors` does, to items that are in their frame already."""
     p, d = support.shape
     # A factor without items changes nothing, and LAPACK refuses matrices of size 0.
     likelihood = FactorLikelihood(R, support if d else np.zeros((p, 1), dtype=bool))

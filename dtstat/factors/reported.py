@@ -21,6 +21,7 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.fit_indices import p_value, rmsea_measures
 from dtstat.core.saved import register
+from dtstat.data.frame import Frame
 from dtstat.data.items import ItemData, ItemKind
 from dtstat.data.pair_tables import PairTables
 from dtstat.dependence.influence import Influence, latent_influence, most_rows
@@ -98,17 +99,19 @@ class ReportedModel:
 class Answers:
     """Rows behind correlations: (n, p) values, NaN where missing, and the kinds of the items.
 
-    ``tables`` are the counts of the answers of all pairs, where there are many rows of ratings.
+    ``tables`` are the counts of the answers of all pairs, where there are many rows of ratings;
+    ``by_content`` says whether the rows are in the order of their content.
     """
 
     values: FloatArray
     kinds: tuple[ItemKind, ...]
     tables: PairTables | None = None
+    by_content: bool = False
 
     @classmethod
-    def of(cls, items: ItemData) -> Answers:
+    def of(cls, items: ItemData, by_content: bool = False) -> Answers:
         """Take the rows of items."""
-        return cls(items.values, items.kinds, items.pair_tables())
+        return cls(items.values, items.kinds, items.pair_tables(), by_content)
 
     @property
     def has_ratings(self) -> bool:
@@ -118,7 +121,10 @@ class Answers:
     def influence(self, latent: LatentCorrelations, most_numbers: int | None = None) -> Influence:
         """Influence of the rows on latent correlations."""
         limit = {} if most_numbers is None else {"most_numbers": most_numbers}
-        return latent_influence(self.values, self.kinds, latent.measure, latent.R, **limit)
+        measure, R = latent.measure, latent.R
+        return latent_influence(
+            self.values, self.kinds, measure, R, by_content=self.by_content, **limit
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,9 +178,11 @@ def _implied_rows(latent: LatentCorrelations) -> Answers | None:
         return None
     p = len(latent.R)
     m = most_rows(_DRAWN_ROWS, p, latent.measure)
-    Z = draw_normal(m, nearest_correlation(latent.R), np.random.default_rng(_SEED))
+    frame = Frame.of(latent.R)
+    Z = draw_normal(m, nearest_correlation(frame.matrix(latent.R)), np.random.default_rng(_SEED))
+    Z = frame.columns_as_given(Z)
     continuous: ItemKind = "continuous"
-    return Answers(Z, (continuous,) * p)
+    return Answers(Z, (continuous,) * p, by_content=True)
 
 
 def as_reported(
@@ -232,7 +240,7 @@ def behind_ratings(source: Source) -> Source | None:
     measure = "mixed" if any(continuous) else "polychoric"
     smallest = float(np.linalg.eigvalsh(R)[0])
     again = LatentCorrelations(R, measure, source.latent.n_obs, False, smallest)
-    return Source(again, Answers(values, kinds, tables))
+    return Source(again, Answers(values, kinds, tables, source.answers.by_content))
 
 
 def _why_untested(source: Source, estimate: FactorEstimate, n: int) -> str:

@@ -30,6 +30,7 @@ from dtstat.factors.copula import FactorEstimate
 _FAR = 1e3  # standard deviations within which standardizing is linear
 _LEAST_SD = 1e-6  # of the variable behind an answer; 0 would be a Heywood case
 _MANY_LOADINGS = 1_000_000
+_NO_SCORE = 1e-9  # a score that is 0 but for rounding
 _MOST_KNOTS = 257  # distinct answers kept of an item; more would store the data
 
 
@@ -274,4 +275,8 @@ def _spread(scores: FloatArray) -> IntArray:
     if len(scores) <= _MOST_KNOTS:
         return np.arange(len(scores))
     wanted = np.linspace(scores[0], scores[-1], _MOST_KNOTS)
-    return np.unique(np.searchsorted(scores, wanted).clip(0, len(scores) - 1))
+    last = len(scores) - 1
+    # The next ones outwards, so that an item turned round keeps the same answers.
+    above = np.searchsorted(scores, wanted[wanted > -_NO_SCORE]).clip(0, last)
+    below = last - np.searchsorted(-scores[::-1], -wanted[wanted < _NO_SCORE]).clip(0, last)
+    return np.union1d(below, above)

@@ -19,8 +19,8 @@ algebra takes longer to compile than all of this.
 What it saves (CPU seconds, one thread, without → with this module, results equal): ``stability``
 with 50 resamples of 25 items and 2800 rows 7.1 → 3.5, of 26 items and 301 rows 6.3 → 3.2; ``plan``
 for 25 items with 300 draws 37 → 31, where most time goes into the few searches that are left to
-``fit_factors``; ``stability`` of 70 items 47 → 49. A single fit is faster without: loading compiled
-code takes longer than the fit.
+``fit_as_ordered``; ``stability`` of 70 items 47 → 49. A single fit is faster without: loading
+compiled code takes longer than the fit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import math
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel
-from dtstat.factors.copula import FactorEstimate, as_estimate, fit_factors
+from dtstat.factors.copula import FactorEstimate, as_estimate, fit_as_ordered
 from dtstat.factors.maximum_likelihood import (
     CALM,
     CORRECTIONS,
@@ -61,15 +61,15 @@ def fit_small(
     max_iterations: int = 300,
     enough: float = -math.inf,
 ) -> FactorEstimate:
-    """Fit a factor model with a given support, as ``fit_factors`` does but faster if it is small.
+    """Fit a factor model with a given support, as ``fit_as_ordered`` does but faster.
 
-    Arguments as for :func:`~dtstat.factors.copula.fit_factors`, which does the search again, and
+    Arguments as for :func:`~dtstat.factors.copula.fit_as_ordered`, which does the search again, and
     heeds ``enough``, if it takes more than ``max_iterations`` steps here. A step costs some 5 µs
     for 25 items and 5 factors.
     """
     found = _maximize(R, support, tolerance / n_obs, max_iterations)
     if found is None:
-        return fit_factors(R, n_obs, support, tolerance, enough=enough)
+        return fit_as_ordered(R, n_obs, support, tolerance, enough=enough)
     theta, value, steps = found
     p, d = support.shape
     E = len(theta) - p - d * (d + 1) // 2
@@ -86,7 +86,7 @@ def small_log_likelihood(
     """Log-likelihood that :func:`fit_small` finds, where nothing else is asked for."""
     found = _maximize(R, support, tolerance / n_obs, max_iterations)
     if found is None:
-        return fit_factors(R, n_obs, support, tolerance).log_likelihood
+        return fit_as_ordered(R, n_obs, support, tolerance).log_likelihood
     return n_obs * (found[1] - len(R) / 2 * math.log(2 * math.pi))
 
 

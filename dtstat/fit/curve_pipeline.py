@@ -17,6 +17,7 @@ from dtstat.curves.estimate import NETWORKS, Method, effective_rows, rank_correl
 from dtstat.curves.result import summarize
 from dtstat.data.checks import quote_names
 from dtstat.data.description import SampleFacts
+from dtstat.data.frame import rows_by_content
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.maximal import hidden_pairs
 from dtstat.dependence.measures import BRIDGES
@@ -90,6 +91,7 @@ def _rows(items: ItemData, request: FitRequest) -> _Rows:
     if request.missing == "listwise":
         items = items.complete_rows()
         check_usable(items)
+    items = items.take(rows_by_content(items.values))  # draws meet the same rows in every order
     if request.criterion not in ("validation", "validation_2se"):
         return _Rows(items, items, None)
     fitted, held = split_rows(items.n_rows, cast(int, request.seed))
@@ -186,15 +188,13 @@ def _answers(
 
 def _proposals(problem: Problem, request: FitRequest, run: Run) -> tuple[list[Proposal], str]:
     """Return the structures to fit curves to, and a sentence on how they came about."""
-    evaluator, outcome = find_structure(problem, request, run)
+    fitted, outcome = find_structure(problem, request, run)
     n = outcome.n_effective
-    fitted = [*evaluator.fitted]
-    count = sum(one.n_factors > 0 for one in (*fitted, *outcome.passed_over))
-    if request.finalists is None:  # all, those a bound on their likelihood has spared a fit too
-        fitted += [evaluator.fit(one.proposal) for one in outcome.passed_over]
+    known = {one.proposal.key for one in (*fitted, *outcome.passed_over) if one.n_factors}
+    count = len(known)
     most = len(fitted) if request.finalists is None else request.finalists
     if request.n_factors is not None:
-        fitted = [one for one in fitted if one.n_factors == request.n_factors]
+        fitted = tuple(one for one in fitted if one.n_factors == request.n_factors)
     proposals = most_promising(fitted, searching(request.criterion), n, most)
     if run.structure is not None or count <= len(proposals):
         return proposals, ""

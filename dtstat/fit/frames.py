@@ -10,6 +10,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import BoolArray
 from dtstat.core.errors import InputError
+from dtstat.data.frame import Frame
 from dtstat.dependence.on_demand import CorrelationsOnDemand
 from dtstat.fit.many import nearest_factors
 from dtstat.search.counting import log_structures
@@ -249,7 +250,8 @@ def path_scores(fit: DTFit) -> pd.DataFrame:
     asked for) and fitted by the copula; the rest, which hold over slivers of the threshold, have
     no criteria if there are very many.
     """
-    evaluator = Evaluator(fit.latent.R, fit.n_typical)
+    frame = Frame.of(fit.latent.R, fit.dependence.values)
+    evaluator = Evaluator(frame.matrix(fit.latent.R), fit.n_typical)
     rules = Rules(
         searching(fit.call.criterion),
         fit.call.min_children,
@@ -258,7 +260,11 @@ def path_scores(fit: DTFit) -> pd.DataFrame:
     )
     most = max(_FEWEST, _WORK // evaluator.n_items**2)
     widest = sorted(fit.path.candidates, key=lambda one: -one.persistence)[:most]
-    scores = {id(one): _scores(evaluator, one, rules, fit.n_effective) for one in widest}
+    scores = {}
+    for one in widest:
+        core = frame.support(one.structure.support)[0]
+        fitted = evaluator.fit(complete(evaluator, core, rules, fit.n_effective, "path"))
+        scores[id(one)] = {name: fitted.cost(name, fit.n_effective) for name in INFORMATION}
     strength = fit.dependence.strength
     rows = []
     for one in fit.path.candidates:
@@ -271,13 +277,8 @@ def path_scores(fit: DTFit) -> pd.DataFrame:
         }
         rows += [{"tau_low": low, "tau_high": high, **about} for low, high in one.intervals]
     columns = ["tau_low", "tau_high", "n_factors", "n_loadings", "n_covered", "margin"]
-    frame = pd.DataFrame(rows, columns=[*columns, *INFORMATION])
-    return frame.sort_values("tau_low", ignore_index=True)
-
-
-def _scores(evaluator: Evaluator, one: Candidate, rules: Rules, n: float) -> dict[str, float]:
-    fitted = evaluator.fit(complete(evaluator, one.structure.support, rules, n, "path"))
-    return {name: fitted.cost(name, n) for name in INFORMATION}
+    table = pd.DataFrame(rows, columns=[*columns, *INFORMATION])
+    return table.sort_values("tau_low", ignore_index=True)
 
 
 LEVEL_NAMES = ("fine", "broad")

@@ -8,6 +8,7 @@ the third, for curves.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from dtstat.core.errors import EstimationError, EstimationWarning, silenced, war
 from dtstat.curves.result import NonlinearFit
 from dtstat.data.checks import quote_names
 from dtstat.data.description import SampleFacts
+from dtstat.data.frame import Frame, rows_by_content
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
@@ -29,6 +31,7 @@ from dtstat.dependence.on_demand import whole_matrix
 from dtstat.factors.copula import (
     FactorEstimate,
     LatentCorrelations,
+    as_given,
     fit_factors,
     heywood_items,
     latent_correlations,
@@ -41,12 +44,13 @@ from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals
 from dtstat.fit.record import FitRecord
 from dtstat.fit.request import FitRequest, Run, check_matrix, check_n_factors
 from dtstat.search.choose import count_rows
-from dtstat.search.criteria import INFORMATION
-from dtstat.search.evaluate import Evaluator
+from dtstat.search.criteria import HELD_OUT, INFORMATION
+from dtstat.search.evaluate import Evaluator, Scaling
+from dtstat.search.framed import WayBack, into_frame
 from dtstat.search.held_out import HeldOut, Learn, cross_validate, folds, split_rows, validate
 from dtstat.search.levels import fit_level, search_tree
 from dtstat.search.ranking import Ranking, contenders, first_item_order, rank, rank_found
-from dtstat.search.records import GIVEN, Outcome, Proposal
+from dtstat.search.records import GIVEN, Fitted, Outcome, Proposal
 from dtstat.search.refine import refine
 from dtstat.search.sequential import search_sequential
 from dtstat.search.threshold import assess, search_threshold
@@ -89,13 +93,35 @@ class Problem:
         return self.source.latent
 
     @cached_property
+    def frame(self) -> Frame:
+        """The order and signs of the items that searches see."""
+        return Frame.of(self.screened, self.dependence.values)
+
+    @cached_property
+    def framed_barcode(self) -> Barcode:
+        """Every clique of the path, of the items in their frame, computed when first asked for."""
+        names = tuple(self.dependence.names[i] for i in self.frame.order)
+        return barcode(self.frame.unsigned(self.dependence.values), names, self.min_children)
+
+    @cached_property
     def barcode(self) -> Barcode:
-        """Every clique of the path, computed when first asked for."""
-        return barcode(self.dependence.values, self.dependence.names, self.min_children)
+        """The same of the items as they are given."""
+        return self.framed_barcode.as_given(self.dependence.names, self.frame.order)
+
+    def evaluator(self, scaling: Scaling | None = None) -> Evaluator:
+        """Return where structures of the items in their frame are fitted."""
+        framed = None if scaling is None else lambda found: scaling(as_given(found, self.frame))
+        return Evaluator(self.frame.matrix(self.screened), self.n, framed)
+
+    def way_back(self, evaluator: Evaluator) -> WayBack:
+        """Return what brings findings back to the items as they are given."""
+        return WayBack(self.frame, evaluator.R, 1 / math.sqrt(self.n))
 
 
 def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     """Fit answers."""
+    if request.criterion in HELD_OUT:  # rows are drawn
+        items = items.take(rows_by_content(items.values))
     whole = prepare(items, request, run)
     learn = linear_marginals if request.estimator == "linear" else learn_marginals
     held: HeldOut | None = None
@@ -103,13 +129,13 @@ def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
         fitted_rows, held_rows = split_rows(items.n_rows, cast(int, request.seed))
         part = items.take(fitted_rows)
         check_usable(part)
-        evaluator, outcome = find_structure(prepare(part, request, run), request, run)
-        held = validate(evaluator.fitted, part.values, items.values[held_rows], learn)
+        fitted, outcome = find_structure(prepare(part, request, run), request, run)
+        held = validate(fitted, part.values, items.values[held_rows], learn)
     else:
-        evaluator, outcome = find_structure(whole, request, run)
+        fitted, outcome = find_structure(whole, request, run)
         if request.criterion == "cv":
-            held = _cross_validate(items, evaluator, request, run, learn)
-    choice = rank_found(evaluator, outcome, request.criterion, request.n_factors, held)
+            held = _cross_validate(items, fitted, request, run, learn)
+    choice = rank_found(fitted, outcome, request.criterion, request.n_factors, held)
     facts = SampleFacts.of(items, whole.dependence.n_obs or items.n_rows)
     found = conclude(whole, request, run, choice, facts, learn(items.values))
     hidden = hidden_pairs(items)
@@ -129,8 +155,8 @@ def fit_matrix(
     n = rows if n_obs is not None else typical_rows(known)
     latent = latent_correlations(known)
     problem = Problem(known, Source(latent, None), latent.R, n, request.min_children)
-    evaluator, outcome = find_structure(problem, request, run)
-    choice = rank_found(evaluator, outcome, request.criterion, request.n_factors)
+    fitted, outcome = find_structure(problem, request, run)
+    choice = rank_found(fitted, outcome, request.criterion, request.n_factors)
     return conclude(problem, request, run, choice, None, None)
 
 
@@ -149,8 +175,10 @@ def at_level(
     source = found.source or Source(cast(LatentCorrelations, found.reported.latent), None)
     smallest = request.min_children
     problem = Problem(dependence, source, found.latent.R, found.n_typical, smallest)
-    evaluator = Evaluator(problem.screened, problem.n)
-    best = fit_level(evaluator, problem.barcode, level, request.rules, found.n_effective)
+    framed, evaluator = into_frame(level, problem.frame), problem.evaluator()
+    bars = problem.framed_barcode
+    best = fit_level(evaluator, bars, framed, request.rules, found.n_effective)
+    best = problem.way_back(evaluator).at_level(best, level, framed)
     chosen = contenders([best], (), found.n_effective, None)
     others = (one for one in found.contenders if Proposal(one.support, "").key != best.proposal.key)
     second = found.n_factors if found.n_factors != k else found.second
@@ -193,17 +221,30 @@ def typical_rows(matrix: DependenceMatrix) -> int:
     return round(float(counts.size / np.sum(1.0 / counts)))
 
 
-def find_structure(problem: Problem, request: FitRequest, run: Run) -> tuple[Evaluator, Outcome]:
-    """Propose, fit and compare structures."""
-    rules, k = request.rules, request.n_factors
-    check_n_factors(k, request, len(problem.screened))
+def find_structure(
+    problem: Problem, request: FitRequest, run: Run
+) -> tuple[tuple[Fitted, ...], Outcome]:
+    """Propose, fit and compare structures; return all that were fitted, and what was found.
+
+    The search runs in the frame of the items, so that their order and signs do not matter.
+    """
+    check_n_factors(request.n_factors, request, len(problem.screened))
     scaling = problem.source.misfit_scaling(problem.n)
     if problem.screened is not problem.latent.R:  # any dependence, whose errors nobody knows
         scaling = None
-    evaluator = Evaluator(problem.screened, problem.n, scaling)
+    evaluator = problem.evaluator(scaling)
+    back = problem.way_back(evaluator)
     if run.structure is not None:
-        return evaluator, assess(evaluator, Proposal(run.structure.support, GIVEN), rules)
-    bars = problem.barcode
+        given, factors = problem.frame.support(run.structure.support)
+        outcome = assess(evaluator, Proposal(given, GIVEN), request.rules)
+        best = back.scored(outcome.best, np.argsort(factors))
+        return (best,), replace(outcome, best=best)
+    outcome = _search(evaluator, problem, request, run)
+    return tuple(map(back.scored, evaluator.fitted)), back.outcome(outcome)
+
+
+def _search(evaluator: Evaluator, problem: Problem, request: FitRequest, run: Run) -> Outcome:
+    rules, k, bars = request.rules, request.n_factors, problem.framed_barcode
     if request.search == "tree":
         by_cost = request.criterion in INFORMATION
         outcome = search_tree(evaluator, bars, rules, run.progress, k, by_cost)
@@ -216,11 +257,16 @@ def find_structure(problem: Problem, request: FitRequest, run: Run) -> tuple[Eva
         outcome = search_threshold(evaluator, path, rules, n, run.progress, k)
     if request.refine:
         outcome = refine(evaluator, outcome, rules, run.progress)
-    return evaluator, outcome
+    if (
+        request.draws_curves and request.finalists is None
+    ):  # all, those a bound on their likelihood has spared a fit too
+        for one in outcome.passed_over:
+            evaluator.fit(one.proposal)
+    return outcome
 
 
 def _cross_validate(
-    items: ItemData, evaluator: Evaluator, request: FitRequest, run: Run, learn: Learn
+    items: ItemData, fitted: tuple[Fitted, ...], request: FitRequest, run: Run, learn: Learn
 ) -> HeldOut:
     fold = folds(items.n_rows, cast(int, request.seed))
     correlations = []
@@ -229,7 +275,7 @@ def _cross_validate(
         check_usable(part)
         with silenced(EstimationWarning):  # said once, of all rows
             correlations.append(prepare(part, request, replace(run, progress=None)).latent.R)
-    supports = [one.proposal.support for one in evaluator.fitted]
+    supports = [one.proposal.support for one in fitted]
     return cross_validate(supports, items.values, correlations, fold, learn, run.progress)
 
 

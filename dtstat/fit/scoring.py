@@ -13,6 +13,7 @@ from dtstat.core.checks import Seed
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import one_thread
 from dtstat.core.reliability import cronbach_alpha
+from dtstat.data.frame import rows_by_content
 from dtstat.data.items import ItemData, rows_to_score, with_scores
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.factors.reliability import (
@@ -212,9 +213,10 @@ def draw_values(
     root = np.full_like(V, np.nan)
     known = ~np.isnan(mean).any(axis=1)
     root[known] = np.linalg.cholesky((V[known] + V[known].transpose(0, 2, 1)) / 2)
+    rows = np.argsort(rows_by_content(X))  # each row meets the same noise in every order
     frames = []
     for k in range(count):
-        noise = rng.standard_normal(mean.shape)
+        noise = rng.standard_normal(mean.shape)[rows]
         drawn = mean + np.einsum("nij,nj->ni", root, noise)
         frame = pd.DataFrame(drawn, index=index, columns=list(fit.factor_names))
         frame.insert(0, "draw", k + 1, allow_duplicates=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dtstat.core.parallel import one_thread
+from dtstat.data.frame import rows_by_content
 from dtstat.data.items import ItemData, rows_to_score
 from dtstat.data.readers import as_frame
 from dtstat.dependence.influence import most_rows
@@ -108,7 +109,9 @@ def _estimate(design: Design, model: Measurement) -> Projection:
     """Step 2, in units of standard deviations, and back in those of the columns."""
     n, p = model.values.shape
     m = most_rows(n, p, model.measure)
-    part = np.random.default_rng(_SEED).permutation(n)[:m] if m < n else np.arange(n)
+    part = np.arange(n)
+    if m < n:
+        part = rows_by_content(model.values)[np.random.default_rng(_SEED).permutation(n)[:m]]
     columns = design.W if design.y is None else np.column_stack([design.W, design.y])
     scale = columns.std(axis=0)
     columns = columns / scale

@@ -9,11 +9,13 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.efa.extraction import maximum_likelihood
-from dtstat.factors.copula import FactorEstimate, fit_factors
+from dtstat.factors.copula import FactorEstimate, fit_as_ordered
 from dtstat.factors.maximum_likelihood import EM_STEPS, MANY_ITEMS
 from dtstat.factors.robust import effective_rows
 from dtstat.factors.small_models import fit_small, small_log_likelihood
 from dtstat.search.records import Fitted, Proposal, Scored
+
+Scaling = Callable[[FactorEstimate], float]
 
 _MOST_STEPS = 300  # candidates that are still creeping then have factors that coincide
 # Gain in log-likelihood of a step that counts as standing still; with many items steps are dear,
@@ -48,7 +50,7 @@ class Evaluator:
         self,
         R: FloatArray,
         n_obs: int,
-        scaling: Callable[[FactorEstimate], float] | None = None,
+        scaling: Scaling | None = None,
         gives_up: bool | None = None,
     ) -> None:
         self.R, self.n_obs, self._scaling = R, n_obs, scaling
@@ -189,12 +191,12 @@ def log_likelihood_per_row(R: FloatArray, n: int, support: BoolArray) -> float:
     """Log-likelihood per row of a model of a few items, as exactly as prices of joins need it."""
     if len(R) <= FEW_ITEMS:
         return small_log_likelihood(R, n, support, n * _PER_ROW, _MOST_STEPS) / n
-    return fit_factors(R, n, support, n * _ROUGHLY, _FEW_STEPS).log_likelihood / n
+    return fit_as_ordered(R, n, support, n * _ROUGHLY, _FEW_STEPS).log_likelihood / n
 
 
 def _fit_model(p: int) -> Callable[..., FactorEstimate]:
     """Return the faster search for the maximum likelihood of p items."""
-    return fit_small if p <= FEW_ITEMS else fit_factors
+    return fit_small if p <= FEW_ITEMS else fit_as_ordered
 
 
 def _some_number(d: int) -> int:

@@ -15,10 +15,9 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, IntArray
 from dtstat.search.criteria import HELD_OUT, searching
-from dtstat.search.evaluate import Evaluator
 from dtstat.search.explain import explain_rounds, explanation
 from dtstat.search.held_out import HeldOut
-from dtstat.search.records import Contender, Outcome, Proposal, Scored
+from dtstat.search.records import Contender, Fitted, Outcome, Proposal, Scored
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +43,17 @@ class Ranking:
 
 
 def rank_found(
-    evaluator: Evaluator,
+    fitted: Sequence[Fitted],
     outcome: Outcome,
     criterion: str,
     n_factors: int | None,
     held: HeldOut | None = None,
 ) -> Ranking:
     """Choose among all that a search fitted, or among what has the number of factors asked for."""
-    everything = contenders(evaluator.fitted, outcome.passed_over, outcome.n_effective, held)
+    everything = contenders(fitted, outcome.passed_over, outcome.n_effective, held)
     if n_factors is not None and held is not None:
         everything = tuple(one for one in everything if one.support.shape[1] == n_factors)
-    share = outcome.n_effective / evaluator.n_obs
+    share = outcome.n_effective / outcome.best.n_obs
     return rank(everything, criterion, share, outcome, n_factors is not None)
 
 

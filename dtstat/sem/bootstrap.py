@@ -59,6 +59,8 @@ from dtstat.core.errors import (
 from dtstat.core.parallel import Jobs, Progress, check_jobs, run, track
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary, Table
+from dtstat.data.frame import rows_by_content
+from dtstat.data.items import as_items
 from dtstat.data.readers import as_frame
 from dtstat.sem.api import cfa
 from dtstat.sem.comparison import check_fit
@@ -315,6 +317,9 @@ def _rows(fit: CFAFit, data: Any) -> pd.DataFrame:
     if fit.call.group is not None:
         used &= np.isin(group_labels(frame, fit.call.group), fit.groups)
     frame = frame[used].reset_index(drop=True)
+    with silenced():  # rows are drawn by their numbers, which must not depend on their order
+        answers = as_items(frame[list(fit.item_names)], screened=False).values
+    frame = frame.iloc[rows_by_content(answers)].reset_index(drop=True)
     # one group after the other, so that the first row is one of the first group in every resample
     frame = frame.iloc[np.concatenate(_groups(fit, frame))].reset_index(drop=True)
     with silenced():  # what there is to say was said by the fit

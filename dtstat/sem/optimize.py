@@ -22,6 +22,8 @@ Information = Callable[[FloatArray], FloatArray]
 # no covariance matrix at these values, I − B is singular, or a constraint is not defined
 _IMPOSSIBLE = (ArithmeticError, np.linalg.LinAlgError)
 _DECREMENT = 1e-13  # half of it is the expected further fall of the objective
+_ROUNDING = 1e-25  # the same, where steps no longer change the digits that are printed
+_POLISHING_STEPS = 20
 _SCORING_STEPS = 4
 _STEPS = 500
 _HALVINGS = 30
@@ -71,6 +73,7 @@ def _run_scoring(objective: Objective, information: Information, theta: FloatArr
         step = -H @ g
         decrement = -float(g @ step)
         if decrement < _DECREMENT:
+            theta = _polished(objective, information, theta, g, H)
             return Minimum(theta, value, iteration, True, ())
         moved = _line_search(objective, theta, value, step, decrement)
         if moved is None:
@@ -80,6 +83,35 @@ def _run_scoring(objective: Objective, information: Information, theta: FloatArr
             H = _update_inverse(H, moved[0] - theta, moved[2] - g)
         theta, value, g = moved
     return Minimum(theta, value, _STEPS, False, ())
+
+
+def _polished(
+    objective: Objective, information: Information, theta: FloatArray, g: FloatArray, H: FloatArray
+) -> FloatArray:
+    """Go on to where rounding ends it, by steps too small for the objective to show their gain.
+
+    The error of estimates is the root of the decrement; what is left of it would depend on the
+    order of the variables and rows.
+    """
+    decrement, fresh = float(g @ H @ g), False
+    for _ in range(_POLISHING_STEPS):
+        if decrement < _ROUNDING:
+            break
+        try:
+            moved = theta - H @ g
+            new_g = objective(moved)[1]
+            updated = _update_inverse(H, moved - theta, new_g - g)
+            left = float(new_g @ updated @ new_g)
+            if 0 <= left < decrement:
+                theta, g, H, decrement, fresh = moved, new_g, updated, left, False
+            elif fresh:
+                break
+            else:  # what the steps so far have taught of the curvature misleads
+                H, fresh = _invert(information(theta)), True
+                decrement = float(g @ H @ g)
+        except _IMPOSSIBLE:
+            break
+    return theta
 
 
 def _line_search(

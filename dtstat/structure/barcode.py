@@ -32,6 +32,7 @@ from dtstat.structure.simplicial import (
 )
 from dtstat.structure.structure import Structure
 
+_ROUNDING, _DECIMALS = 1e-12, 10  # of strengths, and those that tell which clique lives longer
 Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
 
@@ -118,6 +119,16 @@ class Barcode(Printed):
             unique_sets=self.unique_sets.take(which),
         )
 
+    def as_given(self, names: tuple[str, ...], order: IntArray) -> Barcode:
+        """Bring the barcode of items in another order, ``order`` of ``names``, back to theirs."""
+
+        def sets(framed: ItemSets) -> ItemSets:
+            which = np.repeat(np.arange(len(framed)), framed.sizes)
+            return ItemSets.from_pairs(which, order[framed.items], len(framed), len(names))
+
+        own, unique = sets(self.sets), sets(self.unique_sets)
+        return _longest_first(Barcode(names, self.births, self.deaths, own, unique, self.floor))
+
     def alive(self, threshold: float) -> BoolArray:
         """(m,) marks of the cliques seen at a threshold."""
         seen: BoolArray = (self.births <= threshold) & (threshold < self.deaths)
@@ -171,7 +182,7 @@ def barcode(R: FloatArray, item_names: tuple[str, ...], min_children: int) -> Ba
     min_children
         Smallest clique to keep; 1 for isolated items too, which last up to the threshold 1.
     """
-    strength = np.abs(R)
+    strength = _with_exact_ties(np.abs(R))
     np.fill_diagonal(strength, np.inf)
 
     def neighborhoods(vertices: IntArray, above: FloatArray) -> ItemSets:
@@ -181,6 +192,21 @@ def barcode(R: FloatArray, item_names: tuple[str, ...], min_children: int) -> Ba
     if min_children > 1:
         return found
     return replace(found, deaths=_freeze(np.minimum(found.deaths, 1.0)))
+
+
+def _with_exact_ties(strength: FloatArray) -> FloatArray:
+    """Make values equal that differ by rounding alone, as the order of sums leaves them."""
+    i, j = np.triu_indices(len(strength), 1)
+    values = strength[i, j]
+    order = np.argsort(values)
+    steps = np.diff(values[order])
+    if not ((steps > 0) & (steps <= _ROUNDING)).any():
+        return strength
+    group = np.cumsum(np.concatenate([[True], steps > _ROUNDING])) - 1
+    first = np.concatenate([[0], np.flatnonzero(steps > _ROUNDING) + 1])
+    values[order] = values[order][first][group]
+    strength[i, j] = strength[j, i] = values
+    return strength
 
 
 def sparse_barcode(
@@ -236,11 +262,17 @@ def _assemble(
     unique_sets = ItemSets.from_pairs(clique, intervals.vertex, len(first), len(item_names))
     # C is the closed neighborhood of any of its unique members at the start of that interval.
     sets = neighborhoods(intervals.vertex[first], intervals.birth[first])
-    # Longest first; equal persistence falls back on the threshold, then on the first items, so
-    # that the order never depends on how the cliques were found.
-    order = np.lexsort((sets.ranks(), -deaths, births - deaths))
-    births, deaths = _freeze(births[order]), _freeze(deaths[order])
-    return Barcode(item_names, births, deaths, sets.take(order), unique_sets.take(order), floor)
+    return _longest_first(Barcode(item_names, births, deaths, sets, unique_sets, floor))
+
+
+def _longest_first(found: Barcode) -> Barcode:
+    """Sort cliques; equal persistence falls back on the threshold, then on the first items.
+
+    So the order never depends on how the cliques were found.
+    """
+    ended, lasted = np.round(-found.deaths, _DECIMALS), np.round(-found.persistence, _DECIMALS)
+    found = found.take(np.lexsort((found.sets.ranks(), ended, lasted)))
+    return replace(found, births=_freeze(found.births), deaths=_freeze(found.deaths))
 
 
 def _freeze(array: Array) -> Array:

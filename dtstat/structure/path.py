@@ -18,6 +18,7 @@ from dtstat.core.tables import Printed
 from dtstat.structure.barcode import Barcode
 from dtstat.structure.structure import Structure
 
+_DECIMALS = 10  # of a threshold; later ones are rounding
 _MOSTLY_NEW = 0.5  # share of items not covered yet from which a clique is a factor of its own
 
 
@@ -186,7 +187,7 @@ def cover_orders(barcode: Barcode) -> Iterator[IntArray]:
     """Yield the orders in which cliques are taken: longest-lived first, and tightest first."""
     everything = barcode.sizes == len(barcode.item_names)
     for preference in (barcode.persistence, barcode.deaths):
-        order: IntArray = np.argsort(-preference, kind="stable")
+        order: IntArray = np.argsort(-np.round(preference, _DECIMALS), kind="stable")
         yield order[~everything[order]]
 
 

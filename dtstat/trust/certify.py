@@ -21,7 +21,7 @@ from dtstat.core.parallel import one_thread
 from dtstat.data.items import ItemData, as_items
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import Missing, dependence_matrix
-from dtstat.dependence.influence import most_rows, pair_influences
+from dtstat.dependence.influence import draw_rows, most_rows, pair_influences
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import BRIDGES, find_measure
 from dtstat.factors.copula import LatentCorrelations
@@ -48,7 +48,6 @@ _UNBOUNDED = (
     "who endorses one endorses the other, so their correlations are poorly determined. "
     "Collect more rows, or leave out items that nearly everybody answers alike."
 )
-_SEED = 0  # of the rows that errors are estimated from, if not from all
 
 
 def certify(
@@ -219,8 +218,7 @@ def pair_errors(source: Source, n: int, most_numbers: int = _MOST_NUMBERS) -> Pa
     assert rows is not None
     values, p = rows.values, len(latent.R)
     m = most_rows(len(values), p, latent.measure, most_numbers)
-    if m < len(values):
-        values = values[np.random.default_rng(_SEED).permutation(len(values))[:m]]
+    values = values[draw_rows(values, latent.R, m, rows.by_content)]
     influence = pair_influences(values, rows.kinds, latent.measure, latent.R)
     return PairErrors.of(latent.R, influence, n)
 

@@ -133,12 +133,12 @@ class PairErrors:
         second, fourth = self._moments
         variance = np.maximum(second, _LEAST_VARIANCE)
         m = self.influence.shape[1]
-        scaled = (self.influence / np.sqrt(variance * m)[:, None]).astype(np.float32)
+        scaled = self.influence / np.sqrt(variance * m)[:, None]
         largest = []
         step = max(1, _CHUNK // max(len(self.z), m))
         for start in range(0, n_draws, step):
             e = rng.standard_normal((min(step, n_draws - start), m), dtype=np.float32)
-            largest.append(np.abs(e @ scaled.T).max(axis=1))
+            largest.append(np.abs(e.astype(np.float64) @ scaled.T).max(axis=1))
         c = float(np.quantile(np.concatenate(largest), 1 - error, method="higher"))
         df = _degrees(variance, fourth, self.n)
         width: FloatArray = -stdtrit(df, ndtr(-c)) * np.sqrt(variance / (self.n - 1))

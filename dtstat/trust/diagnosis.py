@@ -19,6 +19,7 @@ from dtstat.core.errors import silenced
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary
 from dtstat.curves.estimate import draw_answers
+from dtstat.data.frame import Frame
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
@@ -252,7 +253,9 @@ def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
     if fit.nonlinear is not None:
         X = draw_answers(fit.nonlinear.model, n, rng)
     else:
-        X = draw_normal(n, implied_correlations(fit.estimate), rng)
+        R = implied_correlations(fit.estimate)
+        frame = Frame.of(R)
+        X = frame.columns_as_given(draw_normal(n, frame.matrix(R), rng))
     with silenced():
         drawn = dependence_matrix(as_items(X, screened=False), measure)
     return DependenceMatrix(drawn.values, names, measure), True

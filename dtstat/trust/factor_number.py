@@ -42,6 +42,7 @@ import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import DTError, silenced
+from dtstat.data.frame import Frame, rows_by_content
 from dtstat.data.items import ItemData
 from dtstat.dependence.compute import RowDependence
 from dtstat.dependence.influence import most_rows, pair_influences
@@ -86,6 +87,7 @@ def number_errors(items: ItemData, measure: str, n_splits: int, seed: int) -> Fl
     n, p = items.n_rows, items.n_items
     if n < FEWEST_ROWS or p < 4 or not n_splits or hardly_overlap(items):
         return np.empty(0)
+    items = _in_frame(items)
     rows = RowDependence(items, measure)
     splits = int(np.clip(_ALL_NUMBERS // (n * p**2), 1, n_splits))
     rng = np.random.default_rng(seed)
@@ -99,6 +101,13 @@ def number_errors(items: ItemData, measure: str, n_splits: int, seed: int) -> Fl
         except DTError:  # an item does not vary in a half
             found.append(np.empty(0))
     return combine_splits(found)
+
+
+def _in_frame(items: ItemData) -> ItemData:
+    """Put rows and items in an order that only their content decides."""
+    frame = Frame.of_answers(items.values)
+    rows = rows_by_content(items.values, frame)
+    return items.take(rows).select(items.names[i] for i in frame.order)
 
 
 def hardly_overlap(items: ItemData) -> bool:

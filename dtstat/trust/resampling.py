@@ -18,6 +18,7 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.checkpoints import Ledger, Resumable
 from dtstat.core.errors import EstimationError, InputError
 from dtstat.core.parallel import Jobs, Progress, run, track
+from dtstat.data.frame import rows_by_content
 from dtstat.data.items import ItemData
 from dtstat.dependence.compute import PairFunction, RowDependence
 from dtstat.dependence.measures import REGISTRY
@@ -42,7 +43,9 @@ def row_dependence(items: ItemData, fit: DTFit, measure: str | PairFunction) -> 
             "a fit, or for a diagnosis leave out `data`.",
             "fit",
         )
-    return RowDependence(items.select(fit.item_names), measure, fit.call.missing)
+    own = items.select(fit.item_names)
+    own = own.take(rows_by_content(own.values))  # so that the order of rows does not matter
+    return RowDependence(own, measure, fit.call.missing)
 
 
 def check_same_data(fit: DTFit, rows: RowDependence) -> None:
@@ -188,8 +191,14 @@ class Agreement:
     f1: FloatArray
 
 
-def agreement(reference: BoolArray, supports: Sequence[BoolArray]) -> Agreement:
-    """Compare structures with a reference, factors matched."""
+def agreement(
+    reference: BoolArray, supports: Sequence[BoolArray], order: IntArray | None = None
+) -> Agreement:
+    """Compare structures with a reference, factors matched; of equal matches ``order`` decides.
+
+    ``order`` is that of the items in their frame; as they are given if None.
+    """
+    order = np.arange(len(reference)) if order is None else order
     p, d = reference.shape
     m = len(supports)
     edges, memberships = np.zeros((p, p)), np.zeros((p, d))
@@ -198,7 +207,7 @@ def agreement(reference: BoolArray, supports: Sequence[BoolArray]) -> Agreement:
     for s, support in enumerate(supports):
         A = support.astype(np.float32)
         edges += (A @ A.T) > 0
-        aligned, unmatched = _match_factors(reference, support)
+        aligned, unmatched = _match_factors(reference, support, order)
         memberships += aligned
         items += (aligned == reference).all(axis=1) & ~unmatched.any(axis=1)
         exact += (aligned == reference).all(axis=0)
@@ -218,7 +227,9 @@ def agreement(reference: BoolArray, supports: Sequence[BoolArray]) -> Agreement:
     )
 
 
-def _match_factors(reference: BoolArray, support: BoolArray) -> tuple[BoolArray, BoolArray]:
+def _match_factors(
+    reference: BoolArray, support: BoolArray, order: IntArray
+) -> tuple[BoolArray, BoolArray]:
     """Return the partners of the reference's factors, empty where there is none, and the rest."""
     from scipy.optimize import linear_sum_assignment
 
@@ -226,7 +237,9 @@ def _match_factors(reference: BoolArray, support: BoolArray) -> tuple[BoolArray,
     union = reference.sum(axis=0)[:, None] + support.sum(axis=0) - overlap
     # Of equal overlaps the one with least else; the shares add up to less than one item.
     preference = overlap + overlap / union / (1 + len(overlap))
-    mine, theirs = linear_sum_assignment(preference, maximize=True)
+    first, second = (np.lexsort(one[order][::-1]) for one in (reference, support))
+    mine, theirs = linear_sum_assignment(preference[np.ix_(first, second)], maximize=True)
+    mine, theirs = first[mine], second[theirs]
     paired = overlap[mine, theirs] > 0
     aligned = np.zeros_like(reference)
     aligned[:, mine[paired]] = support[:, theirs[paired]]

@@ -257,7 +257,7 @@ class StructureFinder:
     def _find_compiled(self, rows: IntArray) -> BoolArray:
         matrix = self.dependence(rows)
         latent = latent_correlations(matrix)
-        answers = Answers.of(self.dependence.items.take(rows))
+        answers = Answers.of(self.dependence.items.take(rows), by_content=True)
         n, smallest = typical_rows(matrix), self.call.min_children
         problem = Problem(matrix, Source(latent, answers), latent.R, n, smallest)
         _, outcome = find_structure(problem, self.call, Run(self.dependence.measure, self.grid))

@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core import checks
-from dtstat.core.arrays import BoolArray
+from dtstat.core.arrays import BoolArray, IntArray
 from dtstat.core.canvas import draw
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Facts, Printed, Summary, Table, labeled_lines, with_texts
+from dtstat.data.frame import Frame
 from dtstat.dependence.maximal import HiddenPair
+from dtstat.dependence.on_demand import whole_matrix
 from dtstat.structure.compare import compare
 from dtstat.structure.structure import Structure
 from dtstat.trust.plots import STABILITY_KINDS
@@ -63,9 +65,14 @@ class Stability(Saved, Printed):
     seed: int
 
     @cached_property
+    def _order(self) -> IntArray:
+        """(p,) the items in their frame, so that the order of columns decides nothing."""
+        return Frame.of(whole_matrix(self.fit.dependence).values).order
+
+    @cached_property
     def agreement(self) -> Agreement:
         """How the resamples agree with the reference."""
-        return agreement(self.fit.support, self.main.supports)
+        return agreement(self.fit.support, self.main.supports, self._order)
 
     @property
     def edges(self) -> pd.DataFrame:
@@ -130,7 +137,7 @@ class Stability(Saved, Printed):
         """Effect of n: one row per size of subsamples, with agreement and number of factors."""
         rows = []
         for part in (*self.smaller, self.main):
-            found = agreement(self.fit.support, part.supports)
+            found = agreement(self.fit.support, part.supports, self._order)
             factors = np.array([support.shape[1] for support in part.supports])
             rows.append(
                 {

@@ -162,7 +162,7 @@ def test_memory_is_bounded():
 
 def test_halves_are_about_their_own_correlations():
     X, kinds = draw(101, "normal", False)
-    found = latent_influence(X, kinds, "pearson", pearson(X))
+    found = latent_influence(X, kinds, "pearson", pearson(X), by_content=True)
     assert not found.bounded
     assert [half.shape[1] for half in found.halves] == [51, 50]
     alone = pair_influences(X[1::2], kinds, "pearson", pearson(X[1::2]))
@@ -175,7 +175,7 @@ def test_a_half_without_variation_leaves_the_halves_out():
     X[:, 0] = 0.0
     X[::2, 0] = np.resize([0.0, 1.0], 30)
     R = np.nan_to_num(latent_correlation_matrix(X, kinds))
-    assert latent_influence(X, kinds, "polychoric", R).halves == ()
+    assert latent_influence(X, kinds, "polychoric", R, by_content=True).halves == ()
 
 
 @pytest.mark.parametrize("measure", sorted(BRIDGES))

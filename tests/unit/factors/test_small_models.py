@@ -1,4 +1,4 @@
-"""The compiled fits of small models are those of ``fit_factors``."""
+"""The compiled fits of small models are those of ``fit_as_ordered``."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dtstat.factors import small_models
-from dtstat.factors.copula import fit_factors
+from dtstat.factors.copula import fit_as_ordered
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, FactorLikelihood
 from dtstat.factors.small_models import fit_small
 
@@ -78,19 +78,19 @@ def implied(fit):
 
 @pytest.fixture
 def no_second_search(monkeypatch):
-    """Make the way out to ``fit_factors`` an error."""
+    """Make the way out to ``fit_as_ordered`` an error."""
 
     def refuse(*_):
-        raise AssertionError("left to fit_factors")
+        raise AssertionError("left to fit_as_ordered")
 
-    monkeypatch.setattr(small_models, "fit_factors", refuse)
+    monkeypatch.setattr(small_models, "fit_as_ordered", refuse)
 
 
 @pytest.mark.parametrize("name", REGULAR)
 @pytest.mark.usefixtures("no_second_search")
 def test_same_steps_where_em_comes_to_rest(name):
     R, A = REGULAR[name]
-    fit, other = fit_small(R, N, A), fit_factors(R, N, A)
+    fit, other = fit_small(R, N, A), fit_as_ordered(R, N, A)
     assert fit.converged
     assert fit.n_iterations == other.n_iterations
     assert fit.n_parameters == other.n_parameters
@@ -103,7 +103,7 @@ def test_same_steps_where_em_comes_to_rest(name):
 @pytest.mark.usefixtures("no_second_search")
 def test_same_maximum_on_ridges(name):
     R, A = RIDGES[name]
-    fit, other = fit_small(R, N, A, **RIDGE_SEARCH), fit_factors(R, N, A, **RIDGE_SEARCH)
+    fit, other = fit_small(R, N, A, **RIDGE_SEARCH), fit_as_ordered(R, N, A, **RIDGE_SEARCH)
     assert fit.converged
     assert fit.log_likelihood == pytest.approx(other.log_likelihood, abs=RIDGE)
     np.testing.assert_allclose(implied(fit), implied(other), atol=RIDGE_CORRELATIONS)
@@ -169,7 +169,7 @@ def test_tolerance_is_that_of_all_rows():
 @pytest.mark.parametrize("steps", [0, 2, 32])
 def test_out_of_steps_it_is_left_to_the_other_search(steps):
     R, A = RIDGES["split factors"]
-    fit, other = fit_small(R, N, A, max_iterations=steps), fit_factors(R, N, A)
+    fit, other = fit_small(R, N, A, max_iterations=steps), fit_as_ordered(R, N, A)
     assert fit.log_likelihood == other.log_likelihood
     assert (fit.converged, fit.n_iterations) == (True, other.n_iterations)
 

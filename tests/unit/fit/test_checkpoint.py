@@ -83,6 +83,7 @@ def test_other_data_are_another_call(file):
         dt.stability(other, n_boot=12, seed=1, checkpoint=file)
 
 
+@pytest.mark.filterwarnings("ignore:Two runs of the curves")  # of a structure that fits badly
 @pytest.mark.parametrize("call", [stability, curves])
 def test_other_thresholds_are_another_call(call, file):
     how = {"search": "threshold", "estimator": "spline" if call is curves else "copula"}

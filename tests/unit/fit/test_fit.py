@@ -154,9 +154,9 @@ def test_a_reversed_item_has_a_negative_loading_and_a_minus():
 
 @pytest.mark.parametrize("criterion", ["step", *CRITERIA])
 def test_every_criterion_finds_three_factors_again_and_again(criterion):
-    fit = nine(criterion=criterion, seed=3)
+    fit = nine(criterion=criterion, seed=15)
     assert fit.n_factors == 3 or (criterion in SPLITS and fit.n_factors == 4)
-    again = dt.fit(NINE, criterion=criterion, seed=3)
+    again = dt.fit(NINE, criterion=criterion, seed=15)
     pd.testing.assert_frame_equal(again.candidates, fit.candidates)
     pd.testing.assert_frame_equal(again.loadings, fit.loadings)
     assert again.explanation == fit.explanation
@@ -286,16 +286,18 @@ def test_explanation_of_held_out_rows(criterion):
         r"\d+\.\d{4} per row "
         r"(less likely|more likely, but with more parameters) \(SE \d+\.\d{4}\)\.$"
     )
-    assert re.search(pattern, nine(criterion=criterion, seed=3).explanation)
+    assert re.search(pattern, nine(criterion=criterion, seed=15).explanation)
 
 
 def test_linear_validation_scores_standardised_rows():
+    from dtstat.data.frame import rows_by_content
     from dtstat.factors.copula import fit_factors
     from dtstat.factors.scores import linear_marginals, row_log_likelihoods
     from dtstat.search.held_out import split_rows
 
     fit = dt.fit(NINE**3, estimator="linear", criterion="validation", seed=3)
     X = (NINE**3).to_numpy()
+    X = X[rows_by_content(X)]  # the order that rows are drawn in
     fitted, held = split_rows(len(X), 3)
     estimate = fit_factors(np.corrcoef(X[fitted].T), len(fitted), fit.support)
     Z = linear_marginals(X[fitted]).normal_scores(X[held])

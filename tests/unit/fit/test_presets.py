@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import dtstat as dt
+from dtstat.data.frame import rows_by_content
 from dtstat.fit import curve_pipeline as curve_fitting
 from dtstat.fit.request import PRESETS, FitRequest, apply_preset
 
@@ -154,6 +155,7 @@ def methods(monkeypatch):
 
 def structures(X, seed):
     """Definition 2 and Algorithm 1 read literally, by networkx; fewer factors than items."""
+    X = X[rows_by_content(X)]  # the order that rows are drawn in
     rows = curve_fitting.split_rows(len(X), seed)[0]
     R = np.abs(spearmanr(X[rows]).statistic)
     found = set()
@@ -199,7 +201,7 @@ def test_the_paper_does_not_choose_by_the_copula(brief):
 def test_the_fast_paper_fits_a_few_by_importance_sampling(brief, methods):
     from dtstat.curves import stochastic_em as neural
 
-    fit = dt.fit(answers(seed=5), preset="paper_fast", finalists=2, seed=1)
+    fit = dt.fit(answers(seed=8), preset="paper_fast", finalists=2, seed=1)
     assert (fit.call.preset, fit.call.finalists) == ("paper_fast", 2)
     assert len(fit.candidates) == 2
     assert set(brief) == {neural.FAST}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dtstat.factors.copula import fit_factors
+from dtstat.factors.copula import fit_as_ordered
 from dtstat.factors.robust import effective_rows
 from dtstat.factors.small_models import fit_small
 from dtstat.search import evaluate
@@ -85,7 +85,7 @@ def test_each_structure_is_fitted_once(R, calls):
 
 def test_a_fit_is_the_maximum_likelihood_of_all_rows(R):
     fitted = Evaluator(R, N).fit(OVERLAP)
-    alone = fit_factors(R, N, OVERLAP.support)
+    alone = fit_as_ordered(R, N, OVERLAP.support)
     assert fitted.estimate.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-8)
     assert fitted.estimate.converged
     assert (fitted.n_factors, fitted.n_edges, fitted.n_obs) == (3, 11, N)
@@ -186,7 +186,7 @@ def test_likelihood_of_some_items_alone(R, items, monkeypatch):
     two = np.arange(len(items))[:, None] % 2 == np.arange(2)
     evaluator = Evaluator(R, N)
     for support in (one, two, one, two):
-        alone = fit_factors(R[np.ix_(items, items)], N, support).log_likelihood / N
+        alone = fit_as_ordered(R[np.ix_(items, items)], N, support).log_likelihood / N
         found = evaluator.block_log_likelihood(items, support)
         assert found == pytest.approx(alone, abs=SAME_LIKELIHOOD / N)
     assert len(calls) == 2
@@ -199,7 +199,7 @@ def test_blocks_of_other_items_are_other_blocks(R):
     for _ in range(2):
         for items in blocks:
             support = np.ones((len(items), 1), dtype=bool)
-            expected = fit_factors(R[np.ix_(items, items)], N, support).log_likelihood / N
+            expected = fit_as_ordered(R[np.ix_(items, items)], N, support).log_likelihood / N
             found = evaluator.block_log_likelihood(items, support)
             assert found == pytest.approx(expected, abs=SAME_LIKELIHOOD / N)
 

@@ -58,7 +58,7 @@ def plain_covers(found):
     cliques = [set(np.flatnonzero(row)) for row in found.members]
     expected = [[set(range(p))]] if set(range(p)) in cliques else []
     for lasting in (found.deaths - found.births, found.deaths):
-        order = sorted(range(len(cliques)), key=lambda i: -lasting[i])
+        order = sorted(range(len(cliques)), key=lambda i: -round(lasting[i], 10))
         smaller = [cliques[i] for i in order if len(cliques[i]) < p]
         for share, only_new in ((1, False), (0.5, False), (0.5, True)):
             expected.append(plain_cover(smaller, p, share, only_new))
