@@ -1,6 +1,5 @@
 """Long work that is killed at random moments ends as if nothing had happened."""
 
-import os
 import random
 import signal
 import subprocess
@@ -8,7 +7,6 @@ import sys
 import time
 
 import pytest
-from joblib.externals.loky import reusable_executor
 
 import dtstat as dt
 from dtstat.core.saved import to_bytes
@@ -71,26 +69,3 @@ def test_a_bootstrap_killed_three_times(tmp_path):
     resumed = dt.stability(data, n_boot=300, checkpoint=file)
     assert to_bytes(resumed) == to_bytes(dt.stability(data, n_boot=300, seed=1))
     assert len(file.read_bytes().splitlines()) == 301
-
-
-class KillsProcesses:
-    """Progress that kills joblib's processes: so many at once when so many pieces are done."""
-
-    def __init__(self, moments):
-        self.moments, self.killed = moments, set()
-
-    def __call__(self, done, total):
-        running = list(reusable_executor._executor._processes)
-        for process in running[: self.moments.get(done, 0)]:
-            os.kill(process, signal.SIGKILL)
-            self.killed.add(process)
-
-
-@pytest.mark.parametrize("moments", [{20: 1}, {20: 2}, {10: 1, 30: 1, 50: 1}, {10: 3, 11: 3}])
-def test_a_bootstrap_whose_processes_are_killed(moments):
-    """One, two at once, each of three in turn, and all of them again and again."""
-    data = dt.simulate("chain", n=800, seed=5).data
-    bad_day = KillsProcesses(moments)
-    there = dt.stability(data, n_boot=120, seed=2, n_jobs=3, progress=bad_day)
-    assert len(bad_day.killed) >= max(moments.values())
-    assert to_bytes(there) == to_bytes(dt.stability(data, n_boot=120, seed=2))
