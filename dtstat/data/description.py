@@ -21,9 +21,10 @@ from dtstat.core.saved import register
 from dtstat.core.tables import Printed, Summary, Table
 from dtstat.data.checks import check_finite, check_names
 from dtstat.data.columns import table_numbers
+from dtstat.data.containers import as_frame
 from dtstat.data.items import ItemData, ItemKind, detect_kind, observed_levels
 from dtstat.data.levels import count_levels
-from dtstat.data.readers import as_frame, items_only
+from dtstat.data.readers import items_only
 from dtstat.data.screening import Limits, ScreenedData, read_scales, screen_items, screen_people
 
 _BLOCKS = "▁▂▃▄▅▆▇█"

@@ -40,9 +40,10 @@ from dtstat.data.checks import (
     warn_of_combinations,
 )
 from dtstat.data.columns import column_numbers, table_numbers
+from dtstat.data.containers import as_frame, has_names
 from dtstat.data.levels import Counted, count_columns, count_levels
 from dtstat.data.pair_tables import PairTables, count_pairs, suits_pair_tables
-from dtstat.data.readers import as_frame, has_names, items_only
+from dtstat.data.readers import items_only
 from dtstat.data.texts import Labels, given_texts, texts_of
 
 ItemKind = Literal["binary", "ordinal", "continuous"]

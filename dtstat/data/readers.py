@@ -1,9 +1,6 @@
-"""Tables, from wherever they come, as data frames.
+"""Files of answers as data frames.
 
 A file is read by its ending; then columns are chosen, missing codes blanked and texts put in order.
-Tables of other libraries (polars, pyarrow, duckdb and so on) are taken through the protocols that
-they offer for this, ``__arrow_c_stream__`` or ``__dataframe__``; the libraries themselves are not
-imported.
 
 Columns that are not items, such as age or a time stamp, stay in the table, and
 ``frame.attrs["aside"]`` lists their names. Whatever takes all columns for items leaves these out;
@@ -12,7 +9,6 @@ what is asked for a column by name finds it. The list may be set by hand.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -20,10 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api import types
 
-from dtstat.core.errors import DataWarning, DTError, InputError, foreign_warnings, warn
+from dtstat.core.errors import DataWarning, InputError, warn
 from dtstat.data.checks import (
     LONGEST_SCALE,
     items_phrase,
@@ -44,14 +39,11 @@ from dtstat.data.formats import (
     RawTable,
     ValueLabels,
     reading_with,
-    require,
     warn_of_missing_codes,
 )
 from dtstat.data.scales import UserLevels, no_order, numbers_of_texts, order_texts
 from dtstat.data.texts import Labels, given_texts
 
-_ARROW = "__arrow_c_stream__"
-_INTERCHANGE = "__dataframe__"
 _MOST_ODD = 0.25  # of the columns
 _MARKED_NUMBER = re.compile(r"[+-]?\d[\d.,'’\s]*")
 _DATE = re.compile(r"\d{1,4}[.\s]+\d{1,2}[.\s]+\d{1,4}\.?")  # such as 31.12.2020
@@ -437,92 +429,3 @@ def take_columns(frame: pd.DataFrame, places: Iterable[int]) -> pd.DataFrame:
 def _aside(frame: pd.DataFrame) -> list[Any]:
     names = frame.attrs.get("aside", ())
     return list(names) if isinstance(names, list | tuple | set | frozenset) else [names]
-
-
-def as_frame(data: Any) -> pd.DataFrame:
-    """Return a table as a DataFrame; columns of an array are named x1, x2, ...
-
-    Data that are no table, or a table that its own library cannot hand over, are refused.
-    """
-    if isinstance(data, pd.DataFrame):
-        return data
-    if isinstance(data, str | os.PathLike):
-        return read_answers(data)  # codes are looked for when all columns are numbers
-    if isinstance(data, np.ndarray):
-        return _array_frame(data)
-    if isinstance(data, list | tuple):
-        return _array_frame(_object_array(data))
-    if not isinstance(data, pd.Series | type) and (
-        hasattr(data, _ARROW) or hasattr(data, _INTERCHANGE)
-    ):
-        return _foreign_frame(data)
-    raise InputError(
-        "`data` must be a DataFrame, a 2-d array or a path to a file; "
-        f"got {type(data).__name__}.{_advice(data)}",
-        argument="data",
-    )
-
-
-def has_names(data: Any) -> bool:
-    """Whether the columns of a table have names of their own."""
-    return not isinstance(data, np.ndarray | list | tuple)
-
-
-def _advice(data: Any) -> str:
-    if isinstance(data, pd.Series):
-        return " Pass a DataFrame with several items."
-    if isinstance(data, Mapping):
-        return " pandas.DataFrame(data) makes one of a dict of columns."
-    if hasattr(data, "item_names"):
-        return " A result does not keep the answers: give the data that were fitted."
-    return " Call its collect() first." if hasattr(data, "collect") else ""
-
-
-def _object_array(rows: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
-    # Objects, so that numpy neither turns numbers beside text into text nor None into an error.
-    try:
-        return np.asarray(rows, dtype=object)
-    except ValueError:  # rows that are arrays of different lengths
-        raise _uneven() from None
-
-
-def _array_frame(array: NDArray[Any]) -> pd.DataFrame:
-    if array.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in array):
-        raise _uneven()
-    if array.ndim != 2:
-        raise InputError(
-            f"an array of answers must have 2 dimensions; got {array.ndim}. "
-            "Put people in rows and items in columns.",
-            argument="data",
-        )
-    return pd.DataFrame(array, columns=[f"x{k + 1}" for k in range(array.shape[1])])
-
-
-def _uneven() -> InputError:
-    return InputError(
-        "the rows of `data` must be equally long; got rows of different lengths. "
-        "Use NaN for missing answers.",
-        argument="data",
-    )
-
-
-def _foreign_frame(data: Any) -> pd.DataFrame:
-    """Take the table of another library; arrow if it can be, for it knows more kinds of columns."""
-    kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
-    by_arrow = hasattr(data, _ARROW) and importlib.util.find_spec("pyarrow") is not None
-    try:
-        if by_arrow or not hasattr(data, _INTERCHANGE):
-            arrow = require("pyarrow", f"Taking a {kind}")
-            frame: pd.DataFrame = arrow.table(data).to_pandas()
-            return frame
-        # pandas means to drop this protocol one day; until then it is all that some offer.
-        with foreign_warnings("ignore"):
-            return pd.api.interchange.from_dataframe(data)
-    except (DTError, MemoryError):
-        raise
-    except Exception as error:  # each library has its own errors
-        raise InputError(
-            f"`data` must be a table; its {kind} cannot be taken over: {type(error).__name__}: "
-            f"{error}. Give data.to_pandas(), or an array.",
-            argument="data",
-        ) from error

@@ -13,8 +13,8 @@ from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import InputError
 from dtstat.data.checks import is_symmetric_matrix
+from dtstat.data.containers import as_frame
 from dtstat.data.items import ItemData
-from dtstat.data.readers import as_frame
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import LATENT, RANKS
 

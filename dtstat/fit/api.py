@@ -12,8 +12,9 @@ from dtstat.core.checkpoints import CheckpointFile
 from dtstat.core.checks import Seed, Thresholds
 from dtstat.core.errors import InputError, nearest
 from dtstat.core.parallel import Jobs, Progress, one_thread
+from dtstat.data.containers import as_frame, has_names
 from dtstat.data.items import ItemData, as_items
-from dtstat.data.readers import as_frame, has_names, take_columns
+from dtstat.data.readers import take_columns
 from dtstat.data.texts import Labels, given_texts, texts_of
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import Missing, PairFunction

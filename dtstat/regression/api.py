@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dtstat.core.parallel import one_thread
+from dtstat.data.containers import as_frame
 from dtstat.data.frame import rows_by_content
 from dtstat.data.items import ItemData, rows_to_score
-from dtstat.data.readers import as_frame
 from dtstat.dependence.influence import most_rows
 from dtstat.regression.formula import Design, check_design, read_formula
 from dtstat.regression.latent import Projection, project

@@ -59,9 +59,9 @@ from dtstat.core.errors import (
 from dtstat.core.parallel import Jobs, Progress, check_jobs, run, track
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary, Table
+from dtstat.data.containers import as_frame
 from dtstat.data.frame import rows_by_content
 from dtstat.data.items import as_items
-from dtstat.data.readers import as_frame
 from dtstat.sem.api import cfa
 from dtstat.sem.comparison import check_fit
 from dtstat.sem.estimate import SEMEstimate

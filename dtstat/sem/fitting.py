@@ -18,8 +18,9 @@ from dtstat.core import checks
 from dtstat.core.about import __version__
 from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.core.parallel import one_thread
+from dtstat.data.containers import as_frame, has_names
 from dtstat.data.items import ItemData, as_items
-from dtstat.data.readers import as_frame, has_names, take_columns
+from dtstat.data.readers import take_columns
 from dtstat.data.texts import texts_of
 from dtstat.dependence.api import Data
 from dtstat.dependence.matrix import DependenceMatrix

@@ -23,8 +23,8 @@ from dtstat.core.errors import (
     nearest,
     warn,
 )
+from dtstat.data.containers import as_frame
 from dtstat.data.items import ItemData
-from dtstat.data.readers import as_frame
 from dtstat.sem.designs import Design, Rows, normalize
 from dtstat.sem.parameters import Parameter
 from dtstat.sem.rows import lone_answers, usable_rows

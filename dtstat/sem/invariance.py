@@ -28,7 +28,7 @@ import pandas as pd
 from dtstat.core import canvas, checks
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary, Table
-from dtstat.data.readers import as_frame
+from dtstat.data.containers import as_frame
 from dtstat.sem.api import cfa
 from dtstat.sem.comparison import ModelComparison, compare_models
 from dtstat.sem.fitting import as_model, check_ordered, ordered_columns

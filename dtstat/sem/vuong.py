@@ -32,8 +32,9 @@ from dtstat.core.errors import InputError
 from dtstat.core.parallel import one_thread
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary, Table
+from dtstat.data.containers import as_frame
 from dtstat.data.items import as_items
-from dtstat.data.readers import as_frame, take_columns
+from dtstat.data.readers import take_columns
 from dtstat.sem.comparison import bread, check_fit, check_same_data
 from dtstat.sem.constraints import Constraints
 from dtstat.sem.designs import Design

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import dtstat as dt
-from dtstat.data.readers import as_frame
+from dtstat.data.containers import as_frame
 
 FRAME = dt.load_dataset("holzinger_swineford_9")
 POLARS = pl.DataFrame({name: FRAME[name].tolist() for name in FRAME})
