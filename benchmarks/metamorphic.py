@@ -328,7 +328,7 @@ def curves(survey: Survey) -> Iterator[tuple[str, Numbers]]:
         {
             "loadings": own.loadings,
             "factor correlations": own.among(fit.factor_correlations),
-            "log-likelihood": fit.nonlinear.log_likelihood,
+            "parameters": fit.nonlinear.n_parameters,
         },
     )
 
