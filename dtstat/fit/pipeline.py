@@ -1,6 +1,6 @@
 """From answers, or a matrix, to the record of a fit.
 
-    answers ─► Problem: dependence, latent correlations, barcode ─► search ─► choice ─► record
+    answers ─► Problem: dependence, latent correlations ─► search ─► choice ─► record
 
 :func:`fit_items` and :func:`fit_matrix` are the two ways in; :mod:`dtstat.fit.curve_pipeline` is
 the third, for curves.
@@ -8,7 +8,6 @@ the third, for curves.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,7 +20,7 @@ from dtstat.core.errors import EstimationError, EstimationWarning, silenced, war
 from dtstat.curves.result import NonlinearFit
 from dtstat.data.checks import quote_names
 from dtstat.data.description import SampleFacts
-from dtstat.data.frame import Frame, rows_by_content
+from dtstat.data.frame import rows_by_content
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.compute import dependence_matrix
 from dtstat.dependence.matrix import DependenceMatrix
@@ -31,7 +30,6 @@ from dtstat.dependence.on_demand import whole_matrix
 from dtstat.factors.copula import (
     FactorEstimate,
     LatentCorrelations,
-    as_given,
     fit_factors,
     heywood_items,
     latent_correlations,
@@ -43,21 +41,12 @@ from dtstat.factors.reported import Answers, Source, as_reported
 from dtstat.factors.scores import Marginals, learn_marginals, linear_marginals
 from dtstat.fit.record import FitRecord
 from dtstat.fit.request import FitRequest, Run, check_matrix, check_n_factors
-from dtstat.search.choose import count_rows
 from dtstat.search.criteria import HELD_OUT, INFORMATION
-from dtstat.search.evaluate import Evaluator, Scaling
-from dtstat.search.framed import WayBack, into_frame
+from dtstat.search.framed import Found, FramedSearch
 from dtstat.search.held_out import HeldOut, Learn, cross_validate, folds, split_rows, validate
-from dtstat.search.levels import fit_level, search_tree
 from dtstat.search.ranking import Ranking, contenders, first_item_order, rank, rank_found
-from dtstat.search.records import GIVEN, Fitted, Outcome, Proposal
-from dtstat.search.refine import refine
-from dtstat.search.sequential import search_sequential
-from dtstat.search.threshold import assess, search_threshold
-from dtstat.search.tree import Tree
-from dtstat.structure.barcode import Barcode, barcode
+from dtstat.search.records import GIVEN, Fitted, Outcome, Proposal, Rules
 from dtstat.structure.cliques import attached_items
-from dtstat.structure.path import candidates
 
 _TOLERANCE, _TOLERANCE_OF_MANY = 1e-6, 1e-3  # gain in log-likelihood of a step that stands still
 
@@ -77,15 +66,15 @@ class Problem:
         or with curves any dependence, which they can describe.
     n
         Rows behind an entry.
-    min_children
-        Fewest items of a factor.
+    rules
+        What the search goes by.
     """
 
     dependence: DependenceMatrix
     source: Source
     screened: FloatArray
     n: int
-    min_children: int
+    rules: Rules
 
     @property
     def latent(self) -> LatentCorrelations:
@@ -93,29 +82,12 @@ class Problem:
         return self.source.latent
 
     @cached_property
-    def frame(self) -> Frame:
-        """The order and signs of the items that searches see."""
-        return Frame.of(self.screened, self.dependence.values)
-
-    @cached_property
-    def framed_barcode(self) -> Barcode:
-        """Every clique of the path, of the items in their frame, computed when first asked for."""
-        names = tuple(self.dependence.names[i] for i in self.frame.order)
-        return barcode(self.frame.unsigned(self.dependence.values), names, self.min_children)
-
-    @cached_property
-    def barcode(self) -> Barcode:
-        """The same of the items as they are given."""
-        return self.framed_barcode.as_given(self.dependence.names, self.frame.order)
-
-    def evaluator(self, scaling: Scaling | None = None) -> Evaluator:
-        """Return where structures of the items in their frame are fitted."""
-        framed = None if scaling is None else lambda found: scaling(as_given(found, self.frame))
-        return Evaluator(self.frame.matrix(self.screened), self.n, framed)
-
-    def way_back(self, evaluator: Evaluator) -> WayBack:
-        """Return what brings findings back to the items as they are given."""
-        return WayBack(self.frame, evaluator.R, 1 / math.sqrt(self.n))
+    def search(self) -> FramedSearch:
+        """Where structures are searched, made when first asked for."""
+        scaling = self.source.misfit_scaling(self.n)
+        if self.screened is not self.latent.R:  # any dependence, whose errors nobody knows
+            scaling = None
+        return FramedSearch(self.screened, self.dependence, self.n, self.rules, scaling)
 
 
 def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
@@ -154,7 +126,7 @@ def fit_matrix(
     known = replace(matrix, n_obs=rows)
     n = rows if n_obs is not None else typical_rows(known)
     latent = latent_correlations(known)
-    problem = Problem(known, Source(latent, None), latent.R, n, request.min_children)
+    problem = Problem(known, Source(latent, None), latent.R, n, request.rules)
     fitted, outcome = find_structure(problem, request, run)
     choice = rank_found(fitted, outcome, request.criterion, request.n_factors)
     return conclude(problem, request, run, choice, None, None)
@@ -173,12 +145,8 @@ def at_level(
     # With very many items other levels are fitted in dtstat.fit.many.
     dependence = whole_matrix(found.dependence)
     source = found.source or Source(cast(LatentCorrelations, found.reported.latent), None)
-    smallest = request.min_children
-    problem = Problem(dependence, source, found.latent.R, found.n_typical, smallest)
-    framed, evaluator = into_frame(level, problem.frame), problem.evaluator()
-    bars = problem.framed_barcode
-    best = fit_level(evaluator, bars, framed, request.rules, found.n_effective)
-    best = problem.way_back(evaluator).at_level(best, level, framed)
+    problem = Problem(dependence, source, found.latent.R, found.n_typical, request.rules)
+    best = problem.search.at_level(level, found.n_effective)
     chosen = contenders([best], (), found.n_effective, None)
     others = (one for one in found.contenders if Proposal(one.support, "").key != best.proposal.key)
     second = found.n_factors if found.n_factors != k else found.second
@@ -210,7 +178,7 @@ def prepare(items: ItemData, request: FitRequest, run: Run) -> Problem:
     screened = nearest_correlation(np.abs(matrix.values)) if any_dependence else latent.R
     used = items.complete_rows() if missing == "listwise" else items
     source = Source(latent, Answers.of(used))
-    return Problem(matrix, source, screened, typical_rows(matrix), request.min_children)
+    return Problem(matrix, source, screened, typical_rows(matrix), request.rules)
 
 
 def typical_rows(matrix: DependenceMatrix) -> int:
@@ -221,48 +189,20 @@ def typical_rows(matrix: DependenceMatrix) -> int:
     return round(float(counts.size / np.sum(1.0 / counts)))
 
 
-def find_structure(
-    problem: Problem, request: FitRequest, run: Run
-) -> tuple[tuple[Fitted, ...], Outcome]:
-    """Propose, fit and compare structures; return all that were fitted, and what was found.
-
-    The search runs in the frame of the items, so that their order and signs do not matter.
-    """
+def find_structure(problem: Problem, request: FitRequest, run: Run) -> Found:
+    """Propose, fit and compare structures; return all that were fitted, and what was found."""
     check_n_factors(request.n_factors, request, len(problem.screened))
-    scaling = problem.source.misfit_scaling(problem.n)
-    if problem.screened is not problem.latent.R:  # any dependence, whose errors nobody knows
-        scaling = None
-    evaluator = problem.evaluator(scaling)
-    back = problem.way_back(evaluator)
     if run.structure is not None:
-        given, factors = problem.frame.support(run.structure.support)
-        outcome = assess(evaluator, Proposal(given, GIVEN), request.rules)
-        best = back.scored(outcome.best, np.argsort(factors))
-        return (best,), replace(outcome, best=best)
-    outcome = _search(evaluator, problem, request, run)
-    return tuple(map(back.scored, evaluator.fitted)), back.outcome(outcome)
-
-
-def _search(evaluator: Evaluator, problem: Problem, request: FitRequest, run: Run) -> Outcome:
-    rules, k, bars = request.rules, request.n_factors, problem.framed_barcode
-    if request.search == "tree":
-        by_cost = request.criterion in INFORMATION
-        outcome = search_tree(evaluator, bars, rules, run.progress, k, by_cost)
-    elif request.search == "sequential":
-        outcome = search_sequential(evaluator, bars, rules, run.progress)
-    else:
-        other = evaluator.afresh()  # levels of the tree are no structures of the path
-        n = count_rows(other, Tree(other, bars, rules).grow()[::-1], rules)
-        path = candidates(bars, run.grid)
-        outcome = search_threshold(evaluator, path, rules, n, run.progress, k)
-    if request.refine:
-        outcome = refine(evaluator, outcome, rules, run.progress)
-    if (
-        request.draws_curves and request.finalists is None
-    ):  # all, those a bound on their likelihood has spared a fit too
-        for one in outcome.passed_over:
-            evaluator.fit(one.proposal)
-    return outcome
+        return problem.search.assess(run.structure.support)
+    return problem.search.find(
+        request.search,
+        run.grid,
+        request.n_factors,
+        by_cost=request.criterion in INFORMATION,
+        refined=request.refine,
+        everything=request.draws_curves and request.finalists is None,
+        progress=run.progress,
+    )
 
 
 def _cross_validate(
@@ -297,7 +237,7 @@ def conclude(
     refuse_uncovered(support, matrix.names, request)
     bars, attached = None, np.zeros(len(support), dtype=bool)
     if run.structure is None:
-        bars = problem.barcode
+        bars = problem.search.barcode
         attached = attached_items(bars, support)
     tolerance = _TOLERANCE if len(support) < MANY_ITEMS else _TOLERANCE_OF_MANY
     estimate = fit_factors(problem.latent.R, problem.n, support, tolerance)

@@ -1,24 +1,141 @@
-"""What a search in the frame of the items found, brought back to the items as they are given.
+"""The way into every search: in the frame of the items, and back to the items as they are given.
 
 Searches see the items in an order and with signs that their correlations decide
-(:mod:`dtstat.data.frame`). What they find is in terms of these items.
+(:mod:`dtstat.data.frame`). What they find is in terms of these items, and is brought back.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.parallel import Progress
 from dtstat.data.frame import Frame
+from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.factors.copula import as_given
-from dtstat.search.records import Fitted, Level, Outcome, Scored
+from dtstat.search.choose import count_rows
+from dtstat.search.evaluate import Evaluator, Scaling
+from dtstat.search.levels import fit_level, search_tree
+from dtstat.search.records import GIVEN, Fitted, Level, Outcome, Proposal, Rules, Scored
+from dtstat.search.refine import refine
+from dtstat.search.sequential import search_sequential
+from dtstat.search.threshold import assess, search_threshold
+from dtstat.search.tree import Tree
+from dtstat.structure.barcode import Barcode, barcode
 from dtstat.structure.groups import Groups, canonical_labels
+from dtstat.structure.path import candidates
 
 _NOTHING = 1e-12  # sum of loadings that says nothing of a direction
 One = TypeVar("One", bound=Scored)
+Found = tuple[tuple[Fitted, ...], Outcome]  # all that was fitted, and what was found
+
+
+class FramedSearch:
+    """Where the structure behind some items is searched, whatever their order and signs.
+
+    Parameters
+    ----------
+    R
+        (p, p) correlations by which structures are compared.
+    measured
+        The matrix to threshold.
+    n
+        Rows behind an entry.
+    rules
+        Criterion, size of factors, what to do with items of no clique.
+    scaling
+        Constant of the misfit of an estimate; None for 1.
+    """
+
+    def __init__(
+        self,
+        R: FloatArray,
+        measured: DependenceMatrix,
+        n: int,
+        rules: Rules,
+        scaling: Scaling | None = None,
+    ) -> None:
+        frame = Frame.of(R, measured.values)
+        framed = None if scaling is None else lambda found: scaling(as_given(found, frame))
+        self._measured, self._rules, self._frame = measured, rules, frame
+        self._evaluator = Evaluator(frame.matrix(R), n, framed)
+        self._back = WayBack(frame, self._evaluator.R, 1 / math.sqrt(n))
+
+    @cached_property
+    def _barcode(self) -> Barcode:
+        names = tuple(self._measured.names[i] for i in self._frame.order)
+        values = self._frame.unsigned(self._measured.values)
+        return barcode(values, names, self._rules.min_children)
+
+    @cached_property
+    def barcode(self) -> Barcode:
+        """Every clique of the path, computed when first asked for."""
+        return self._barcode.as_given(self._measured.names, self._frame.order)
+
+    def assess(self, support: BoolArray) -> Found:
+        """Fit a structure that was given."""
+        given, factors = self._frame.support(support)
+        outcome = assess(self._evaluator, Proposal(given, GIVEN), self._rules)
+        best = self._back.scored(outcome.best, np.argsort(factors))
+        return (best,), replace(outcome, best=best)
+
+    def find(
+        self,
+        how: str,
+        grid: FloatArray | None,
+        n_factors: int | None,
+        by_cost: bool,
+        refined: bool,
+        everything: bool,
+        progress: Progress,
+    ) -> Found:
+        """Propose, fit and compare structures.
+
+        Parameters
+        ----------
+        how
+            "tree", "sequential" or "threshold".
+        grid
+            Thresholds; None for all.
+        n_factors
+            Number of factors, if it is known.
+        by_cost
+            Whether the level of the tree that costs least is the answer.
+        refined
+            Whether single loadings are added and dropped.
+        everything
+            Whether all structures are fitted, those too that cannot win by a bound on their
+            likelihood.
+        progress
+            True for a bar, or a function of (done, total).
+        """
+        evaluator, bars, rules = self._evaluator, self._barcode, self._rules
+        if how == "tree":
+            outcome = search_tree(evaluator, bars, rules, progress, n_factors, by_cost)
+        elif how == "sequential":
+            outcome = search_sequential(evaluator, bars, rules, progress)
+        else:
+            other = evaluator.afresh()  # levels of the tree are no structures of the path
+            n = count_rows(other, Tree(other, bars, rules).grow()[::-1], rules)
+            path = candidates(bars, grid)
+            outcome = search_threshold(evaluator, path, rules, n, progress, n_factors)
+        if refined:
+            outcome = refine(evaluator, outcome, rules, progress)
+        if everything:
+            for one in outcome.passed_over:
+                evaluator.fit(one.proposal)
+        return tuple(map(self._back.scored, evaluator.fitted)), self._back.outcome(outcome)
+
+    def at_level(self, level: Level, n: float) -> Fitted:
+        """Fit a level of the tree that was found, n rows counting."""
+        framed = _renumbered(level, self._frame.order)
+        fitted = fit_level(self._evaluator, self._barcode, framed, self._rules, n)
+        return self._back.at_level(fitted, level, framed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +198,6 @@ class WayBack:
             passed_over=tuple(map(self.scored, outcome.passed_over)),
             levels=tuple(map(self.level, outcome.levels)),
         )
-
-
-def into_frame(level: Level, frame: Frame) -> Level:
-    """Bring a level into the frame."""
-    return _renumbered(level, frame.order)
 
 
 def _renumbered(level: Level, items: IntArray) -> Level:

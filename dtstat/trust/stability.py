@@ -258,8 +258,8 @@ class StructureFinder:
         matrix = self.dependence(rows)
         latent = latent_correlations(matrix)
         answers = Answers.of(self.dependence.items.take(rows), by_content=True)
-        n, smallest = typical_rows(matrix), self.call.min_children
-        problem = Problem(matrix, Source(latent, answers), latent.R, n, smallest)
+        n = typical_rows(matrix)
+        problem = Problem(matrix, Source(latent, answers), latent.R, n, self.call.rules)
         _, outcome = find_structure(problem, self.call, Run(self.dependence.measure, self.grid))
         support = by_first_item(outcome.best.proposal.support)
         refuse_uncovered(support, matrix.names, self.call)
