@@ -95,7 +95,7 @@ def draw_survey(seed: int) -> Survey:
     p, n = d * size, int(rng.integers(60, 301))
     Phi = np.full((d, d), rng.uniform(0, 0.5)) + 0.0
     np.fill_diagonal(Phi, 1.0)
-    Z = rng.multivariate_normal(np.zeros(d), Phi, n)
+    Z = rng.multivariate_normal(np.zeros(d), Phi, n, method="cholesky")
     loading = rng.uniform(0.5, 0.9, p)
     X = np.repeat(Z, size, axis=1) * loading + np.sqrt(1 - loading**2) * rng.normal(size=(n, p))
     rated = {"ratings": np.ones(p, bool), "mixed": np.arange(p) % 2 == 0}.get(

@@ -44,12 +44,17 @@ def dependence_matrix(
     missing: Missing = "pairwise",
     n_jobs: Jobs = None,
     progress: Progress = None,
+    by_content: bool = True,
 ) -> DependenceMatrix:
-    """Dependence of all pairs of items; see :func:`dtstat.dependence` for the arguments."""
+    """Dependence of all pairs of items; see :func:`dtstat.dependence` for the arguments.
+
+    ``by_content`` says that measures in single precision, in which the order of the rows shows, sum
+    them in the order of their content.
+    """
     items = _without_gaps(items, missing)
     items.pair_tables(progress)  # with many rows what follows needs them and nothing else
     counts = _pairwise_counts(items)
-    R, name = _compute(items, measure, n_jobs, progress)
+    R, name = _compute(items, measure, n_jobs, progress, by_content)
     _check_values(R, items.names, callable(measure))
     _warn_of_twins(R, items.n_rows if counts is None else counts, items.names)
     return DependenceMatrix(R, items.names, name, items.n_rows, counts)
@@ -187,7 +192,11 @@ def _warn_of_thin_pairs(counts: IntArray, names: Sequence[str]) -> None:
 
 
 def _compute(
-    items: ItemData, measure: str | PairFunction, n_jobs: Jobs, progress: Progress
+    items: ItemData,
+    measure: str | PairFunction,
+    n_jobs: Jobs,
+    progress: Progress,
+    by_content: bool,
 ) -> tuple[FloatArray, str]:
     if callable(measure):
         return _by_function(items, measure, progress), getattr(measure, "__name__", "function")
@@ -198,7 +207,7 @@ def _compute(
     # two, which change no digit; no measure here depends on the scale of an item.
     scaled = rescale_extremes(items.values)
     items = items if scaled is items.values else replace(items, values=scaled)
-    if known.single_precision:
+    if known.single_precision and by_content:
         items = items.take(rows_by_content(items.values))
     if items.has_missing and not known.allows_missing:
         return _with_gaps(items, known, n_jobs, progress), known.name

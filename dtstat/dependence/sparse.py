@@ -293,7 +293,8 @@ def _block_function(
 ) -> tuple[BlockFunction, int]:
     """Return the function that computes one block of the matrix, and how wide blocks are.
 
-    Products are cut as in the whole matrix, so that they are the same to the last bit.
+    Products are cut as in the whole matrix, so that they are the same to the last bit; but distance
+    and hsic, in single precision, sum rows as they come, the whole matrix in an order of content.
     """
     if columns.n_rows < FEWEST_ROWS:
         raise InputError(
@@ -351,7 +352,7 @@ class _Pairwise:
                 values = np.hstack([items.values, more.values])
                 names, kinds = items.names + more.names, items.kinds + more.kinds
                 items = ItemData(values, names, kinds, items.levels + more.levels)
-            R = dependence_matrix(items, self.measure, self.missing).values
+            R = dependence_matrix(items, self.measure, self.missing, by_content=False).values
         return R if rows == others else R[:width, width:]
 
 

@@ -31,6 +31,7 @@ from dtstat.structure.groups import Groups, canonical_labels
 from dtstat.structure.path import candidates
 
 _NOTHING = 1e-12  # sum of loadings that says nothing of a direction
+_ROUNDING = 1e-12  # of a strength
 One = TypeVar("One", bound=Scored)
 Found = tuple[tuple[Fitted, ...], Outcome]  # all that was fitted, and what was found
 
@@ -69,8 +70,8 @@ class FramedSearch:
     @cached_property
     def _barcode(self) -> Barcode:
         names = tuple(self._measured.names[i] for i in self._frame.order)
-        values = self._frame.unsigned(self._measured.values)
-        return barcode(values, names, self._rules.min_children)
+        strength = _with_exact_ties(self._frame.unsigned(self._measured.values))
+        return barcode(strength, names, self._rules.min_children)
 
     @cached_property
     def barcode(self) -> Barcode:
@@ -205,3 +206,19 @@ def _renumbered(level: Level, items: IntArray) -> Level:
     before, labels = level.labels[items], canonical_labels(level.labels[items])
     a, b = sorted(int(labels[(before == k).argmax()]) for k in level.pair)
     return replace(level, labels=labels, pair=(a, b))
+
+
+def _with_exact_ties(R: FloatArray) -> FloatArray:
+    """|R|, with equal values where the order of sums alone tells them apart."""
+    strength = np.abs(R)
+    i, j = np.triu_indices(len(strength), 1)
+    values = strength[i, j]
+    order = np.argsort(values)
+    steps = np.diff(values[order])
+    if not ((steps > 0) & (steps <= _ROUNDING)).any():
+        return strength
+    group = np.cumsum(np.concatenate([[True], steps > _ROUNDING])) - 1
+    first = np.concatenate([[0], np.flatnonzero(steps > _ROUNDING) + 1])
+    values[order] = values[order][first][group]
+    strength[i, j] = strength[j, i] = values
+    return strength

@@ -145,9 +145,11 @@ def by_first_item(support: BoolArray) -> BoolArray:
 
 
 def first_item_order(support: BoolArray) -> IntArray:
-    """(d,) positions of the factors by their first items, the larger first."""
-    order: IntArray = np.lexsort((-support.sum(axis=0), support.argmax(axis=0)))
-    return order
+    """(d,) positions of the factors by their first items, the larger first, then by the others."""
+    first, size = support.argmax(axis=0), support.sum(axis=0)
+    order: IntArray = np.lexsort((-size, first))
+    same = (np.diff(first[order]) == 0) & (np.diff(size[order]) == 0)
+    return np.lexsort((*~support[::-1], -size, first)) if same.any() else order
 
 
 def best_first(all_: tuple[Contender, ...], criterion: str) -> list[int]:

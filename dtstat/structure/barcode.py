@@ -32,7 +32,7 @@ from dtstat.structure.simplicial import (
 )
 from dtstat.structure.structure import Structure
 
-_ROUNDING, _DECIMALS = 1e-12, 10  # of strengths, and those that tell which clique lives longer
+_DECIMALS = 10  # that tell which clique lives longer
 Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
 
@@ -182,7 +182,7 @@ def barcode(R: FloatArray, item_names: tuple[str, ...], min_children: int) -> Ba
     min_children
         Smallest clique to keep; 1 for isolated items too, which last up to the threshold 1.
     """
-    strength = _with_exact_ties(np.abs(R))
+    strength = np.abs(R)
     np.fill_diagonal(strength, np.inf)
 
     def neighborhoods(vertices: IntArray, above: FloatArray) -> ItemSets:
@@ -192,21 +192,6 @@ def barcode(R: FloatArray, item_names: tuple[str, ...], min_children: int) -> Ba
     if min_children > 1:
         return found
     return replace(found, deaths=_freeze(np.minimum(found.deaths, 1.0)))
-
-
-def _with_exact_ties(strength: FloatArray) -> FloatArray:
-    """Make values equal that differ by rounding alone, as the order of sums leaves them."""
-    i, j = np.triu_indices(len(strength), 1)
-    values = strength[i, j]
-    order = np.argsort(values)
-    steps = np.diff(values[order])
-    if not ((steps > 0) & (steps <= _ROUNDING)).any():
-        return strength
-    group = np.cumsum(np.concatenate([[True], steps > _ROUNDING])) - 1
-    first = np.concatenate([[0], np.flatnonzero(steps > _ROUNDING) + 1])
-    values[order] = values[order][first][group]
-    strength[i, j] = strength[j, i] = values
-    return strength
 
 
 def sparse_barcode(

@@ -39,14 +39,14 @@ def data():
 
 
 class KillsWorkers:
-    """Progress that kills a worker each time that so many pieces are done, each worker once."""
+    """Progress that kills a worker when so many pieces are done, first one, then the next."""
 
     def __init__(self, client, *after):
         self.processes = list(client.run(os.getpid).values())
         self.after, self.killed = after, 0
 
     def __call__(self, done, total):
-        for _ in range(self.after.count(done)):
+        while self.killed < len(self.after) and self.after[self.killed] == done:
             os.kill(self.processes[self.killed], signal.SIGKILL)
             self.killed += 1
 

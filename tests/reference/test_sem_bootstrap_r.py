@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
-from dtstat.sem.bootstrap import _limits, draw_rows, quantile
+from dtstat.sem.bootstrap import _limits, _rows, draw_rows, quantile
 
 pytestmark = [pytest.mark.against_r, pytest.mark.usefixtures("require_r")]
 
@@ -34,7 +34,7 @@ def test_each_resample_is_fitted_as_by_lavaan(group, run_r):
         }}
         list(values = t(sapply(1:{n_boot}, value)))
         """,
-        d=data,
+        d=_rows(fit, data),  # in the order in which they are drawn
         rows=rows,
     )
     table = fit.parameters
