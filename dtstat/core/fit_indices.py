@@ -103,8 +103,8 @@ def rmsea_measures(
 
 def rmsea_interval(chisq: float, df: float, n: float, scale: float = 1.0) -> tuple[float, float]:
     """90 % interval: the noncentralities for which chisq is the 95 % and the 5 % quantile."""
-    if math.isnan(chisq) or df == 0:
-        return 0.0 * chisq, 0.0 * chisq
+    if math.isnan(chisq + df) or df == 0:
+        return chisq * df * 0.0, chisq * df * 0.0
     tail = (1 - _LEVEL) / 2
     limits = (_noncentrality(chisq, df, p) for p in (1 - tail, tail))
     lower, upper = (math.sqrt(scale * limit / (n * df)) for limit in limits)

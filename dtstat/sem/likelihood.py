@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -282,7 +283,7 @@ class NormalLikelihood:
             A, B = self._kind(self._bread, theta), self._kind("first.order", theta)
             own = float(np.sum(inverse_within(A, space) * B))
             whole = self._saturated_trace
-            return Test(chisq, df, scaling=(whole - own) / df, traces=(own, whole))
+            return Test(chisq, df, scaling=_known((whole - own) / df), traces=(own, whole))
         return adjusted_test(kind, chisq, df, residual_product(self._weighted(theta), space))
 
     @property
@@ -336,7 +337,7 @@ class NormalLikelihood:
         if kind == "standard" or df == 0:
             return Test(chisq, df)
         if kind == "yuan.bentler.mplus":
-            return Test(chisq, df, scaling=(self._saturated_trace - own) / df)
+            return Test(chisq, df, scaling=_known((self._saturated_trace - own) / df))
         return adjusted_test(kind, chisq, df, block_diagonal(groups))
 
     def corrected(
@@ -448,3 +449,8 @@ def count_moments(model: Model) -> int:
     p = len(model.observed)
     own = p * (p + 1) // 2 + (p if model.mean_structure else 0)
     return model.n_groups * own - sum(row.exogenous for row in model.parameters)
+
+
+def _known(scaling: float) -> float:
+    """With few rows a difference of traces may not be positive, and scales nothing."""
+    return scaling if scaling > 0 else math.nan

@@ -1,0 +1,33 @@
+"""RMSEA where a scaling is not known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dtstat as dt
+from dtstat.core.fit_indices import rmsea_interval, rmsea_measures
+
+
+def test_nothing_is_known_without_degrees_of_freedom_of_the_statistic():
+    assert np.isnan(list(rmsea_measures(14.3, np.nan, 65).values())).all()
+    assert rmsea_interval(0.0, 0, 65) == (0.0, 0.0)
+
+
+@pytest.mark.filterwarnings("ignore::dtstat.DTWarning")
+def test_a_scaling_that_is_not_positive_scales_nothing():
+    """Few rows of long tails: the trace of the model exceeds that of the saturated one."""
+    found = []
+    for seed in range(160, 230):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_t(2.5, size=(12, 4)) + rng.standard_t(2.5, size=(12, 1))
+        data = pd.DataFrame(X, columns=list("abcd"))
+        try:
+            fit = dt.cfa(data, "f =~ a + b + c + d", estimator="mlr")
+        except dt.DTError:
+            continue
+        found.append(fit.fit_measures)
+    factors = np.array([one["chisq.scaling.factor"] for one in found])
+    scaled = np.array([one["chisq.scaled"] for one in found])
+    assert np.isnan(factors).any()
+    assert (factors[~np.isnan(factors)] > 0).all()
+    assert (np.isnan(scaled) == np.isnan(factors)).all()
