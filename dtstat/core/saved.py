@@ -270,6 +270,8 @@ def _encode(value: object, arrays: list[NDArray[Any]]) -> Any:
 def _decode(value: Any, read: ReadArray) -> Any:
     if isinstance(value, list):
         return [_decode(entry, read) for entry in value]
+    if isinstance(value, str):
+        value.encode()  # refuses lone surrogates, which no table, page or file can hold
     if not isinstance(value, dict):
         return value
     if "$class" in value:

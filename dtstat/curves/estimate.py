@@ -59,7 +59,7 @@ class Method:
         return self.estimator not in NETWORKS
 
 
-@register()
+@register(shapes={"model.support": "*d", "z": "nd", "smoothing": "*"})
 @dataclass(frozen=True, eq=False)
 class NonlinearEstimate:
     """A fitted nonlinear model.

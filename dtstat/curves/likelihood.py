@@ -35,7 +35,7 @@ _ROWS = 2000  # rows whose draws are held at once
 _CHUNK = 400_000  # rows evaluated at once
 
 
-@register()
+@register(shapes={"rows": "n", "variances": "n"})
 @dataclass(frozen=True, eq=False)
 class LogLikelihood:
     """Log-likelihoods of rows, and the variances of these estimates.

@@ -60,7 +60,7 @@ class Pass:
 def _layers_fit(model: NetworkModel) -> bool:
     """Whether every layer of a network takes what the one before gives."""
     p, d = model.support.shape
-    widths = [d, *(bias.shape[0] for bias in model.biases if bias.ndim == 1)]
+    widths = [d, *(len(bias) for bias in model.biases)]
     shapes = [weight.shape for weight in model.weights]
     return shapes == list(pairwise(widths)) and widths[-1] == p
 
@@ -71,7 +71,9 @@ def _layers_fit(model: NetworkModel) -> bool:
         "noise": "p",
         "factor_correlations": "dd",
         "weights": "l",
+        "weights[]": "**",
         "biases": "l",
+        "biases[]": "*",
     },
     rules={"layers fit together": _layers_fit},
 )

@@ -45,7 +45,7 @@ _GAIN = 0.15  # nats per answer
 _LEAST_ANSWERS = 11  # distinct ones: with fewer an item has steps, not a density
 
 
-@register(shapes={"mean": "p", "sd": "p", "levels": "p", "normal": "p"})
+@register(shapes={"mean": "p", "sd": "p", "levels": "p", "levels[]": "*", "normal": "p"})
 @dataclass(frozen=True, eq=False)
 class AnswerScale:
     """How p items are measured.

@@ -163,7 +163,11 @@ def _warn_of_doubts(
 
 @register(
     shapes={"dependence.values": "pp", "extraction.loadings": "pd", "rotated.pattern": "pd"},
-    rules={"factors have names": lambda fit: len(set(fit.factor_names)) == fit.n_factors},
+    rules={
+        "factors have names": lambda fit: (
+            len(set(fit.factor_names)) == len(fit.factor_names) == fit.n_factors
+        )
+    },
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class EFAFit(Saved, Printed, Diagrammed):

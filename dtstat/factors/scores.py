@@ -159,7 +159,14 @@ def _are_scored(margins: Marginals) -> bool:
 
 
 @register(
-    shapes={"answers": "p", "scores": "p", "thresholds": "p"},
+    shapes={
+        "answers": "p",
+        "answers[]": "*",
+        "scores": "p",
+        "scores[]": "*",
+        "thresholds": "p",
+        "thresholds[]": "*",
+    },
     rules={"answers have scores": _are_scored},
 )
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -65,7 +66,7 @@ _MOST_LINES = 100  # of factors that a fit is shown by
         ),
         "a structure was chosen": lambda fit: len(fit.contenders) > 0,
         "factors have names": lambda fit: (
-            not fit.given_names or len(set(fit.given_names)) == fit.support.shape[1]
+            len(set(fit.factor_names)) == len(fit.factor_names) == fit.n_factors
         ),
         "factors have items": lambda fit: bool(fit.support.any(axis=0).all()),
         "signs are 1 or -1": lambda fit: (
@@ -77,7 +78,9 @@ _MOST_LINES = 100  # of factors that a fit is shown by
             and 0 <= fit.supported <= max(len(fit.tree), fit.support.shape[1])
             and (fit.second is None or 0 <= fit.second <= len(fit.tree))
         ),
-        "rows were counted": lambda fit: fit.n_obs > 0 and fit.n_typical > 0,
+        "rows were counted": lambda fit: (
+            fit.n_obs > 0 and fit.n_typical > 0 and 0 < fit.n_effective < math.inf
+        ),
     },
 )
 @dataclass(frozen=True, eq=False, repr=False)

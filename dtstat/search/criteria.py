@@ -42,7 +42,7 @@ def searching(criterion: str) -> str:
 
 def price_of_parameter(criterion: str, n: float) -> float:
     """Return what a parameter costs that was not searched for, such as a correlation."""
-    return 2.0 if criterion == "aic" else math.log(n)
+    return 2.0 if criterion == "aic" else math.log(max(n, 1.0))  # misfit may leave less than a row
 
 
 def price_of_structure(criterion: str, support: BoolArray, k: float, n: float) -> float:

@@ -75,7 +75,7 @@ class Curves:
         return np.random.default_rng([self.seed, run] if run else self.seed)
 
 
-@register()
+@register(shapes={"runs": "*"})
 @dataclass(frozen=True, eq=False)
 class Finalist(Scored):
     """A structure with fitted curves.

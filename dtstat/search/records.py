@@ -44,7 +44,7 @@ class Rules:
     approximate: bool
 
 
-@register()
+@register(shapes={"support": "**"})
 @dataclass(frozen=True, eq=False)
 class Proposal:
     """A structure worth fitting.

@@ -77,7 +77,7 @@ _SHOWN = 40  # rows in a summary
 Piece = tuple[str, int]
 
 
-@register(shapes={"values": "br", "chisq": "b", "acceleration": "r"})
+@register(shapes={"values": "br", "chisq": "b", "acceleration": "r", "test_chisq": "*"})
 @dataclass(frozen=True, eq=False, repr=False)
 class Bootstrap(Saved, Printed):
     """A bootstrapped model.

@@ -27,6 +27,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from dtstat.core.arrays import FloatArray
+from dtstat.core.errors import EstimationError
 from dtstat.core.fit_indices import Test
 from dtstat.core.saved import register
 from dtstat.sem.matrices import Layout
@@ -234,6 +235,23 @@ class Discrepancy(Protocol):
 def inverse_within(information: FloatArray, space: FloatArray) -> FloatArray:
     """H (Hᵀ I H)⁻¹ Hᵀ, the inverse information along the directions H that are left open."""
     if space.shape[1] == len(space):
+        return inverse(information)
+    return np.asarray(space @ inverse(space.T @ information @ space) @ space.T, dtype=np.float64)
+
+
+def inverse(information: FloatArray) -> FloatArray:
+    """Inverse of an information matrix.
+
+    Raises
+    ------
+    EstimationError
+        If it has none.
+    """
+    try:
         return np.asarray(np.linalg.inv(information), dtype=np.float64)
-    inner = np.linalg.inv(space.T @ information @ space)
-    return np.asarray(space @ inner @ space.T, dtype=np.float64)
+    except np.linalg.LinAlgError:
+        raise EstimationError(
+            "The information matrix is singular, so there are no standard errors: parameters "
+            "cannot be told apart, or covariances are too large or too small to be inverted. Fix "
+            "parameters, or measure the items in other units."
+        ) from None

@@ -110,10 +110,12 @@ def _places_exist(model: Model) -> bool:
         known
         and model.places == tuple(place_of(row, model.eta, model.observed) for row in rows)
         and free == set(range(1, len(free) + 1))
-        and all(len(set(names)) == len(names) for names in (model.observed, model.eta))
+        and all(
+            len(set(names)) == len(names) for names in (model.observed, model.eta, model.groups)
+        )
         and all(column < _MOST_ANSWERS for *_, column in model.places)
         and all(row >= 0 and column >= 0 for _, row, column in model.places)
-        and {*model.latent} <= {*model.eta}
+        and model.eta[: len(model.latent)] == model.latent
     )
 
 

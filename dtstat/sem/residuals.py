@@ -23,7 +23,7 @@ import numpy as np
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import InputError
 from dtstat.sem.constraints import Constraints
-from dtstat.sem.discrepancy import inverse_within
+from dtstat.sem.discrepancy import inverse, inverse_within
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.exploratory import Exploratory
 from dtstat.sem.gaps import saturated_hessian
@@ -51,7 +51,7 @@ def standardized_residuals(estimate: SEMEstimate) -> list[FloatArray]:
         pull = sample.n_obs / n * D.T @ W
         slopes.append(D)
         pulls.append(pull)
-        spreads.append(np.linalg.inv(_information(sample, block.S, block.mean)) / sample.n_obs)
+        spreads.append(inverse(_information(sample, block.S, block.mean)) / sample.n_obs)
         total += pull @ D
     space = Constraints(estimate.model).space(estimate.theta)
     if estimate.model.exploratory:

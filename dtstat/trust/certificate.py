@@ -27,7 +27,8 @@ _MOST_NAMED = 8  # items in a cell
         "item_names": "p", "members": "mp", "errors": "mp", "births": "m", "deaths": "m",
         "lower": "pp", "upper": "pp", "number_errors": "k",
         "support": "pd", "factor_names": "d", "tree": "lp",
-    }
+    },
+    rules={"cliques have items": lambda one: bool(one.members.any(axis=1).all())},
 )  # fmt: skip
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Saved, Printed):

@@ -191,6 +191,15 @@ class TestFields:
         refused(with_metadata(rename), "names are distinct")
 
     @pytest.mark.parametrize("cls", serialize._CHECKS, ids=lambda cls: cls.__name__)
+    def test_every_array_has_a_shape(self, cls):
+        shapes, hints = serialize._CHECKS[cls][0], serialize._hints(cls)
+        saved = [f.name for f in dataclasses.fields(cls) if f.metadata.get("saved", True)]
+        for name in saved:
+            kind = str(hints[name])
+            if "ndarray" in kind:
+                assert (f"{name}[]" if kind.startswith("tuple") else name) in shapes
+
+    @pytest.mark.parametrize("cls", serialize._CHECKS, ids=lambda cls: cls.__name__)
     def test_every_shape_is_of_a_field(self, cls):
         steps = {path.partition(".")[0].removesuffix("[]") for path in serialize._CHECKS[cls][0]}
         assert steps <= {field.name for field in dataclasses.fields(cls)}

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 
 import dtstat as dt
 from dtstat.core import files
-from dtstat.core.saved import to_bytes
+from dtstat.core.saved import from_bytes, to_bytes
 from dtstat.core.tables import Printed
 from dtstat.fit.request import python_code, r_code
 
@@ -90,6 +91,58 @@ class TestSavedResults:
         again = edited(fit, change, tmp_path)
         assert not COMMANDS.search(repr(again))
         assert not COMMANDS.search(again._repr_html_())
+
+    def test_texts_can_be_written(self, fit, tmp_path):
+        def change(fields):
+            fields["dependence"]["fields"]["names"]["$tuple"][3] = "\ud800"
+
+        with pytest.raises(dt.InputError, match="is damaged"):
+            edited(fit, change, tmp_path)
+
+    @pytest.mark.parametrize("rows", [-1, 0, {"$float": "inf"}, {"$float": "nan"}])
+    def test_rows_that_count_are_some(self, fit, tmp_path, rows):
+        with pytest.raises(dt.InputError, match="rows were counted"):
+            edited(fit, lambda fields: fields.update(n_effective=rows), tmp_path)
+
+    def test_factors_have_a_name_each(self, fit, tmp_path):
+        def change(fields):
+            fields["given_names"] = {"$tuple": ["a", "b", "c", "c"]}
+
+        for result in (fit, dt.efa(NINE, 3)):
+            with pytest.raises(dt.InputError, match="factors have names"):
+                edited(result, change, tmp_path)
+
+    @pytest.mark.parametrize("latent", [["visual", "textual", "textual"], ["textual", "visual"]])
+    def test_factors_of_models_are_the_first_variables(self, tmp_path, latent):
+        def change(fields):
+            fields["estimate"]["fields"]["model"]["fields"]["latent"] = {"$tuple": latent}
+
+        with pytest.raises(dt.InputError, match="parameters have places"):
+            edited(dt.cfa(NINE, MODEL), change, tmp_path)
+
+    def test_cliques_have_items(self):
+        certificate = dt.certify(NINE)
+        content = to_bytes(replace(certificate, members=certificate.members & False))
+        with pytest.raises(dt.InputError, match="cliques have items"):
+            from_bytes(content, "a.dtstat")
+
+    def test_answers_of_an_item_are_a_row_of_numbers(self, fit):
+        first, *others = fit.marginals.answers
+        margins = replace(fit.marginals, answers=(first.reshape(-1, 1), *others))
+        with pytest.raises(dt.InputError, match=r"Marginals.answers\[\] has another shape"):
+            from_bytes(to_bytes(replace(fit, marginals=margins)), "a.dtstat")
+
+    @pytest.mark.parametrize("change", ["theta", "S"])
+    def test_residuals_of_matrices_without_inverse(self, change):
+        fit = dt.cfa(NINE, MODEL)
+        estimate = fit.estimate
+        if change == "theta":
+            estimate = replace(estimate, theta=0 * estimate.theta)
+        else:
+            huge = replace(estimate.blocks[0], S=estimate.S * 1e200)
+            estimate = replace(estimate, blocks=(huge,))
+        with pytest.raises(dt.EstimationError, match="information matrix is singular"):
+            replace(fit, estimate=estimate).residuals("standardized")
 
     def test_what_cannot_be_summarized_is_refused(self, tmp_path):
         wald = dt.wald_test(dt.cfa(NINE, MODEL.replace("x2", "a*x2")), "a == 1")

@@ -178,3 +178,9 @@ def test_names():
     assert not set(INFORMATION) & set(HELD_OUT)
     assert [searching(name) for name in CRITERIA] == ["ebic", "ebic", "bic", "aic", *["ebic"] * 3]
     assert STEP not in INFORMATION
+
+
+@pytest.mark.parametrize("criterion", ["step", "ebic", "bic", "aic"])
+def test_rows_worth_less_than_one_have_a_price(criterion):
+    assert price_of_parameter(criterion, 0.5) >= 0
+    assert 0 <= least_loading(criterion, 2, 0.5) <= 1
