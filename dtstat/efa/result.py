@@ -164,9 +164,8 @@ def _warn_of_doubts(
 @register(
     shapes={"dependence.values": "pp", "extraction.loadings": "pd", "rotated.pattern": "pd"},
     rules={
-        "factors have names": lambda fit: (
-            len(set(fit.factor_names)) == len(fit.factor_names) == fit.n_factors
-        )
+        "factors have names": lambda fit: len(fit.factor_names) == fit.n_factors,
+        "names differ": lambda fit: len(set(fit.factor_names)) == len(fit.factor_names),
     },
 )
 @dataclass(frozen=True, eq=False, repr=False)
@@ -400,18 +399,16 @@ class EFAFit(Saved, Printed, Diagrammed):
         return draw(_PICTURES, self, kind, ax, options)
 
     def _head(self) -> tuple[str, ...]:
-        plural = "" if self.n_factors == 1 else "s"
         return (
             f"Exploratory factor analysis by {self.method}, rotation {self.rotation}: "
-            f"{self.n_factors} factor{plural}",
+            f"{self.n_factors} factor{'' if self.n_factors == 1 else 's'}",
             str(self.dependence),
             *self.notes,
         )
 
     def _loading_table(self, sort: bool, cutoff: float, digits: int) -> Table:
         frame = self.to_frame()
-        if sort:
-            frame = frame.iloc[table_order(self.loadings)]
+        frame = frame.iloc[table_order(self.loadings)] if sort else frame
         d = self.n_factors
         rows = tuple(
             (
@@ -425,8 +422,8 @@ class EFAFit(Saved, Printed, Diagrammed):
         kind = "pattern matrix" if self.rotation in OBLIQUE else "loadings"
         notes = ["h2: communality. u2: uniqueness. com: factors an item needs (Hofmann)."]
         notes += [f"Blank: below {cutoff:g}."] if cutoff > 0 else []
-        headers = ("item", *map(str, frame.columns))
-        table = Table(f"Standardized {kind}", headers, rows, "l" + "r" * (d + 3), tuple(notes))
+        headers, align = ("item", *map(str, frame.columns)), "l" + "r" * (d + 3)
+        table = Table(f"Standardized {kind}", headers, rows, align, tuple(notes))
         return with_texts(table, map(str, frame.index), self.item_texts)
 
     def _fit_table(self) -> Table:
