@@ -66,6 +66,8 @@ bench: $(VENV)/.dev r-packages browser  ## speed and correctness beside the peer
 	$(AS_USERS) $(PY) -m benchmarks
 	$(AS_USERS) $(PY) -m benchmarks.threads
 	$(AS_USERS) $(PY) -m benchmarks.same_bytes --write
+	$(ONE_CORE) $(PY) -m benchmarks.metamorphic --seed 5 --comparisons 25000 --write
+	$(ONE_CORE) $(PY) -m benchmarks.edited_files --write
 	$(AS_USERS) $(PY) -m benchmarks.whole
 	$(AS_USERS) $(PY) -m benchmarks.corners
 	$(ONE_CORE) $(PY) -m benchmarks.limits
