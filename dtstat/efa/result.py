@@ -19,7 +19,7 @@ from dtstat.core.errors import DataWarning, EstimationError, InputError, warn
 from dtstat.core.loading_tables import item_complexity, table_order, variance_frame
 from dtstat.core.parallel import one_thread
 from dtstat.core.plots import draw_loadings
-from dtstat.core.saved import Saved, register
+from dtstat.core.saved import Saved, distinct, register
 from dtstat.core.tables import Printed, Summary, Table, with_texts
 from dtstat.data.items import ItemData, as_items, rows_to_score, with_scores
 from dtstat.data.texts import Labels, given_texts
@@ -163,11 +163,7 @@ def _warn_of_doubts(
 
 @register(
     shapes={"dependence.values": "pp", "extraction.loadings": "pd", "rotated.pattern": "pd"},
-    rules={
-        "factors have names": lambda fit: (
-            len(set(fit.factor_names)) == len(fit.factor_names) == fit.n_factors
-        )
-    },
+    rules={"factors have names": lambda fit: distinct(fit.factor_names, fit.n_factors)},
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class EFAFit(Saved, Printed, Diagrammed):
