@@ -77,6 +77,11 @@ def register(
     return decorate
 
 
+def distinct(names: tuple[str, ...], count: int) -> bool:
+    """Whether names are so many, and each of them another."""
+    return len(set(names)) == len(names) == count
+
+
 def to_bytes(result: object, compressed: bool = True) -> bytes:
     """Return the content of the file that a result is saved to."""
     arrays: list[NDArray[Any]] = []

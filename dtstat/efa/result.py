@@ -19,7 +19,7 @@ from dtstat.core.errors import DataWarning, EstimationError, InputError, warn
 from dtstat.core.loading_tables import item_complexity, table_order, variance_frame
 from dtstat.core.parallel import one_thread
 from dtstat.core.plots import draw_loadings
-from dtstat.core.saved import Saved, register
+from dtstat.core.saved import Saved, distinct, register
 from dtstat.core.tables import Printed, Summary, Table, with_texts
 from dtstat.data.items import ItemData, as_items, rows_to_score, with_scores
 from dtstat.data.texts import Labels, given_texts
@@ -163,10 +163,7 @@ def _warn_of_doubts(
 
 @register(
     shapes={"dependence.values": "pp", "extraction.loadings": "pd", "rotated.pattern": "pd"},
-    rules={
-        "factors have names": lambda fit: len(fit.factor_names) == fit.n_factors,
-        "names differ": lambda fit: len(set(fit.factor_names)) == len(fit.factor_names),
-    },
+    rules={"factors have names": lambda fit: distinct(fit.factor_names, fit.n_factors)},
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class EFAFit(Saved, Printed, Diagrammed):
@@ -399,16 +396,18 @@ class EFAFit(Saved, Printed, Diagrammed):
         return draw(_PICTURES, self, kind, ax, options)
 
     def _head(self) -> tuple[str, ...]:
+        plural = "" if self.n_factors == 1 else "s"
         return (
             f"Exploratory factor analysis by {self.method}, rotation {self.rotation}: "
-            f"{self.n_factors} factor{'' if self.n_factors == 1 else 's'}",
+            f"{self.n_factors} factor{plural}",
             str(self.dependence),
             *self.notes,
         )
 
     def _loading_table(self, sort: bool, cutoff: float, digits: int) -> Table:
         frame = self.to_frame()
-        frame = frame.iloc[table_order(self.loadings)] if sort else frame
+        if sort:
+            frame = frame.iloc[table_order(self.loadings)]
         d = self.n_factors
         rows = tuple(
             (
@@ -422,8 +421,8 @@ class EFAFit(Saved, Printed, Diagrammed):
         kind = "pattern matrix" if self.rotation in OBLIQUE else "loadings"
         notes = ["h2: communality. u2: uniqueness. com: factors an item needs (Hofmann)."]
         notes += [f"Blank: below {cutoff:g}."] if cutoff > 0 else []
-        headers, align = ("item", *map(str, frame.columns)), "l" + "r" * (d + 3)
-        table = Table(f"Standardized {kind}", headers, rows, align, tuple(notes))
+        headers = ("item", *map(str, frame.columns))
+        table = Table(f"Standardized {kind}", headers, rows, "l" + "r" * (d + 3), tuple(notes))
         return with_texts(table, map(str, frame.index), self.item_texts)
 
     def _fit_table(self) -> Table:

@@ -131,7 +131,14 @@ def nearest_correlation(R: FloatArray) -> FloatArray:
     return positive
 
 
-@register(shapes={"loadings": "pd", "factor_correlations": "dd", "uniquenesses": "p"})
+@register(
+    shapes={"loadings": "pd", "factor_correlations": "dd", "uniquenesses": "p"},
+    rules={
+        "factor correlations are symmetric": lambda one: np.allclose(
+            one.factor_correlations, one.factor_correlations.T, equal_nan=True
+        )
+    },
+)
 @dataclass(frozen=True, eq=False)
 class FactorEstimate:
     """A fitted factor model with d factors of p items.

@@ -18,7 +18,7 @@ from dtstat.core.canvas import draw
 from dtstat.core.diagram_text import Diagrammed
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import one_thread
-from dtstat.core.saved import Saved, register
+from dtstat.core.saved import Saved, distinct, register
 from dtstat.core.tables import Printed, Summary
 from dtstat.curves.estimate import NONLINEAR
 from dtstat.curves.result import LOADING_COLUMNS
@@ -65,9 +65,7 @@ _MOST_LINES = 100  # of factors that a fit is shown by
             len(fit.support) == fit.dependence.n_items == fit.latent.n_items
         ),
         "a structure was chosen": lambda fit: len(fit.contenders) > 0,
-        "factors have names": lambda fit: (
-            len(set(fit.factor_names)) == len(fit.factor_names) == fit.n_factors
-        ),
+        "factors have names": lambda fit: distinct(fit.factor_names, fit.n_factors),
         "factors have items": lambda fit: bool(fit.support.any(axis=0).all()),
         "signs are 1 or -1": lambda fit: (
             not fit.signs or (len(fit.signs) == fit.support.shape[1] and set(fit.signs) <= {1, -1})

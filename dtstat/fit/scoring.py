@@ -10,7 +10,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.checks import Seed
-from dtstat.core.errors import InputError
+from dtstat.core.errors import EstimationError, InputError
 from dtstat.core.parallel import one_thread
 from dtstat.core.reliability import cronbach_alpha
 from dtstat.data.frame import rows_by_content
@@ -212,7 +212,13 @@ def draw_values(
     mean, V = cast(Lines | Reflected, fit.responses).posterior(X)
     root = np.full_like(V, np.nan)
     known = ~np.isnan(mean).any(axis=1)
-    root[known] = np.linalg.cholesky((V[known] + V[known].transpose(0, 2, 1)) / 2)
+    try:
+        root[known] = np.linalg.cholesky((V[known] + V[known].transpose(0, 2, 1)) / 2)
+    except np.linalg.LinAlgError:
+        raise EstimationError(
+            "Plausible values need factors that can be told apart; the correlation matrix of these "
+            "is not positive definite. Fit fewer factors with n_factors=, or use factor_scores()."
+        ) from None
     rows = np.argsort(rows_by_content(X))  # each row meets the same noise in every order
     frames = []
     for k in range(count):

@@ -23,6 +23,17 @@ from dtstat.sem.search import check_identified, review_solution, search
 Given = Literal["rows", "covariances", "correlations"]
 
 
+def _moments_are_of_items(estimate: SEMEstimate) -> bool:
+    """Whether least squares was fitted to moments of observed variables, each of them once."""
+    names = [
+        (*block.ordinal.names, *block.ordinal.covariates)
+        for block in estimate.blocks
+        if block.ordinal is not None
+    ]
+    known = {*estimate.model.observed}
+    return all(len({*own}) == len(own) and {*own} <= known for own in names)
+
+
 @register(
     shapes={
         "theta": "q",
@@ -34,6 +45,7 @@ Given = Literal["rows", "covariances", "correlations"]
     rules={
         "groups have blocks": lambda one: len(one.blocks) == one.model.n_groups,
         "parameters have values": lambda one: one.model.n_free == len(one.theta),
+        "moments are of the items": _moments_are_of_items,
     },
 )
 @dataclass(frozen=True)

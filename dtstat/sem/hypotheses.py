@@ -31,6 +31,7 @@ from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary, Table
 from dtstat.sem.comparison import check_fit
 from dtstat.sem.constraints import Constraints, Undefined, read_equalities
+from dtstat.sem.discrepancy import inverse
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.least_squares import least_squares_slope
 from dtstat.sem.parameters import Model, Parameter
@@ -396,7 +397,7 @@ class _System:
         slope = least_squares_slope if estimate.model.ordered else slope_and_information
         self.g, self.I = slope(estimate, model, theta)
         self._base = base
-        self._known = np.linalg.inv(base.T @ self.I @ base)
+        self._known = inverse(base.T @ self.I @ base)
 
     def test(self, D: FloatArray) -> tuple[float, int, FloatArray]:
         """Statistic, degrees of freedom and expected changes along the columns of D.

@@ -132,6 +132,30 @@ class TestSavedResults:
         with pytest.raises(dt.InputError, match=r"Marginals.answers\[\] has another shape"):
             from_bytes(to_bytes(replace(fit, marginals=margins)), "a.dtstat")
 
+    def test_moments_are_of_the_items(self, tmp_path):
+        def change(fields):
+            (block,) = fields["estimate"]["fields"]["blocks"]["$tuple"]
+            block["fields"]["ordinal"]["fields"]["names"]["$tuple"][4] = "y"
+
+        model = dt.cfa((NINE.median() < NINE).astype(int), MODEL, ordered=True)
+        assert edited(model, lambda _: None, tmp_path).n_obs == len(NINE)
+        with pytest.raises(dt.InputError, match="moments are of the items"):
+            edited(model, change, tmp_path)
+
+    def test_factor_correlations_are_symmetric(self, fit):
+        Phi = fit.estimate.factor_correlations.copy()
+        Phi[0, 1] = -1
+        odd = replace(fit, estimate=replace(fit.estimate, factor_correlations=Phi))
+        with pytest.raises(dt.InputError, match="factor correlations are symmetric"):
+            from_bytes(to_bytes(odd), "a.dtstat")
+
+    def test_no_plausible_values_of_correlations_that_cannot_be(self, fit):
+        Phi = np.where(np.eye(fit.n_factors), 1.0, -0.6)
+        odd = replace(fit.reported.estimate, factor_correlations=Phi)
+        fit = replace(fit, reported=replace(fit.reported, estimate=odd))
+        with pytest.raises(dt.EstimationError, match="factors that can be told apart"):
+            fit.plausible_values(NINE, draws=1, seed=1)
+
     @pytest.mark.parametrize("change", ["theta", "S"])
     def test_residuals_of_matrices_without_inverse(self, change):
         fit = dt.cfa(NINE, MODEL)
