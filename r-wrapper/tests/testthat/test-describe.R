@@ -120,8 +120,4 @@ test_that("a part of a survey keeps its texts and what is aside", {
   expect_identical(survey[rows, "x1"], plain$x1[rows])
   expect_identical(survey[["x1"]][3], plain$x1[3])
   expect_error(survey["nobody"], "undefined columns")
-  skip_if_not_installed("dplyr")
-  older <- dplyr::filter(survey, .data$age > 13)
-  expect_equal(item_texts(older), texts)
-  expect_equal(attr(dplyr::select(older, "x1", "age"), "aside"), "age")
 })
