@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dtstat.core.arrays import FloatArray
-from dtstat.core.errors import EstimationError
+from dtstat.core.errors import EstimationError, EstimationWarning, warn
 from dtstat.core.fit_indices import Test
 from dtstat.core.saved import register
 from dtstat.sem.constraints import Constraints
@@ -229,8 +230,21 @@ def estimate_model(
     return SEMEstimate(
         model, discrepancy.procedure, theta, covariance, discrepancy.blocks(theta), logl,
         saturated, test, baseline, found.iterations, found.converged, found.tried,
-        (*notes, *dropped, *improper), *corrected, source, constraints.rank, information,
+        (*notes, *dropped, *improper, *_review_test(test)), *corrected, source,
+        constraints.rank, information,
     )  # fmt: skip
+
+
+def _review_test(test: Test) -> tuple[str, ...]:
+    """Say if a robust test is not known, and warn of it."""
+    if not math.isnan(test.scaling):
+        return ()
+    note = (
+        "The robust test is not known: its scaling factor is not positive, which happens with few "
+        "rows. Use more rows, or estimator='ml' if the answers are normal."
+    )
+    warn(note, EstimationWarning, stacklevel=2)
+    return (note,)
 
 
 def degrees_of_freedom(model: Model, moments: int, rank: int = 0) -> int:

@@ -117,9 +117,9 @@ def plan(
 
     Notes
     -----
-    Cost with 25 items: three seconds, the start of Python included, and on a busy machine twice
-    that. A survey that is fitted takes forty times as long as one whose pairs are looked at, one
-    that is certified twenty times, hence fewer of them.
+    Cost with 25 items: some three seconds, the start of Python included, and on a busy machine
+    twice that. A survey that is fitted takes forty times as long as one whose pairs are looked
+    at, one that is certified twenty times, hence fewer of them.
 
     Examples
     --------

@@ -213,7 +213,7 @@ def draw_certified_bars(result: Certificate, ax: Any, max_bars: int = 20) -> Any
     sure = frame["certified"].to_numpy(dtype=bool)
     for marks, color, label in (
         (sure, canvas.BLUE, "certified"),
-        (~sure, canvas.PALE, "seen in the sample, not certified"),
+        (~sure, canvas.PALE, "not certified"),
     ):
         own = frame[marks]
         if len(own):

@@ -26,6 +26,8 @@ def test_a_scaling_that_is_not_positive_scales_nothing():
         except dt.DTError:
             continue
         found.append(fit.fit_measures)
+        said = any("robust test is not known" in note for note in fit.estimate.notes)
+        assert said == np.isnan(found[-1]["chisq.scaled"])
     factors = np.array([one["chisq.scaling.factor"] for one in found])
     scaled = np.array([one["chisq.scaled"] for one in found])
     assert np.isnan(factors).any()
