@@ -14,7 +14,7 @@ rows, or nearly, those φ are not the correlations of any variables: there are n
 Then they are shrunk towards their mean φ̄, signs aside, Φ* = (1 − w) Φ + w T, by the share w of
 their spread that is sampling error (Ledoit & Wolf 2004), and more if need be.
 
-With G = diag(g) and V = (Φ⁻¹ + G)⁻¹, Woodbury's identity Σ⁻¹ = Ψ⁻¹ − Ψ⁻¹Λ V ΛᵀΨ⁻¹ gives the
+With G = ΛᵀΨ⁻¹Λ and V = (Φ⁻¹ + G)⁻¹, Woodbury's identity Σ⁻¹ = Ψ⁻¹ − Ψ⁻¹Λ V ΛᵀΨ⁻¹ gives the
 likelihood, and with M = ZᵀΣ⁻¹Z / n the misfit: tr Σ⁻¹R = tr M, tr (Σ⁻¹R)² = tr M². Nothing of size
 p × p is there.
 
@@ -29,8 +29,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Jobs, run
@@ -82,6 +84,13 @@ class BlockModel:
         """(p, k) which item is in which factor."""
         marks: BoolArray = self.labels[:, None] == np.arange(len(self.factor_correlations))
         return marks
+
+    @property
+    def sparse_loadings(self) -> csr_array:
+        """(p, k) Λ, without its zeros."""
+        own = np.flatnonzero(self.labels >= 0)
+        shape = len(self.labels), len(self.factor_correlations)
+        return csr_array((self.loadings[own], (own, self.labels[own])), shape=shape)
 
     @property
     def n_parameters(self) -> int:
@@ -199,29 +208,41 @@ class BlockFit:
     n_effective: float
 
 
-def judge_blocks(Z: FloatArray, model: BlockModel) -> BlockFit:
+class Sparse(Protocol):
+    """A model that is known by the loadings it has."""
+
+    @property
+    def sparse_loadings(self) -> csr_array:
+        """(p, k) Λ, without its zeros."""
+
+    @property
+    def uniquenesses(self) -> FloatArray:
+        """(p,) ψ."""
+
+    @property
+    def factor_correlations(self) -> FloatArray:
+        """(k, k) Φ, positive definite."""
+
+    @property
+    def n_parameters(self) -> int:
+        """Loadings, uniquenesses and factor correlations."""
+
+
+def judge_blocks(Z: FloatArray, model: Sparse) -> BlockFit:
     """Evaluate likelihood and misfit of a model; cost: n²p + k³."""
-    (p, n), psi, Phi = Z.shape, model.uniquenesses, model.factor_correlations
-    k, own = len(Phi), np.flatnonzero(model.labels >= 0)
-    g = _information(model.labels, model.loadings, psi, k)
-    Y = np.zeros((k, n))
-    order = own[np.argsort(model.labels[own], kind="stable")]
-    weighted = Z[order] * (model.loadings / psi)[order, None]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(model.labels[own], minlength=k))[:-1]])
-    Y = np.add.reduceat(weighted, starts, axis=0)
-    root = np.sqrt(g)
-    A = root[:, None] * Phi * root
-    A.flat[:: k + 1] += 1.0
-    C = np.linalg.cholesky(A)
-    # Y'VY = Y'G^{-1/2} (I − A⁻¹) G^{-1/2}Y
-    U = Y / root[:, None]
-    B = np.linalg.solve(C, U)
+    (p, n), psi, L = Z.shape, model.uniquenesses, model.sparse_loadings
+    W = L.multiply(1 / psi[:, None]).tocsr()
+    T = np.linalg.cholesky(model.factor_correlations)
+    K = T.T @ ((L.T @ W) @ T)  # K = I + Tᵀ ΛᵀΨ⁻¹Λ T, and V = T K⁻¹ Tᵀ
+    K.flat[:: len(K) + 1] += 1.0
+    C = np.linalg.cholesky(K)
+    B = np.linalg.solve(C, T.T @ (W.T @ Z))  # BᵀB = ZᵀW V WᵀZ
     log_det = float(np.log(psi).sum()) + 2 * float(np.log(C.diagonal()).sum())
     trace = squares = 0.0
     S = Z / psi[:, None]
     for start in range(0, n, _ROWS_PER_BLOCK):
         at = slice(start, min(start + _ROWS_PER_BLOCK, n))
-        M = (Z[:, at].T @ S - U[:, at].T @ U + B[:, at].T @ B) / n
+        M = (Z[:, at].T @ S - B[:, at].T @ B) / n
         trace += float(M[np.arange(len(M)), np.arange(at.start, at.stop)].sum())
         squares += float((M**2).sum())
     log_likelihood = -0.5 * n * (p * math.log(2 * math.pi) + log_det + trace)

@@ -48,6 +48,7 @@ from dtstat.dependence.sparse import (
 )
 from dtstat.dependence.spearman import average_ranks
 from dtstat.factors.blockwise import ESTIMATOR, BlockModel, fit_blocks, judge_blocks
+from dtstat.factors.crossed import CrossedModel
 from dtstat.factors.derivatives import StandardErrors
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS
 from dtstat.factors.reported import ReportedModel
@@ -57,6 +58,7 @@ from dtstat.fit.record import FitRecord
 from dtstat.fit.request import FitRequest, Run, check_n_factors
 from dtstat.search.choose import least_of_splits, rank_levels, second_level, steps_of
 from dtstat.search.criteria import HELD_OUT, INFORMATION, least_loading
+from dtstat.search.crossings import refine_many
 from dtstat.search.joins import grow, leaves
 from dtstat.search.levels import pays_for_itself
 from dtstat.search.ranking import Ranking, contenders, rank
@@ -101,7 +103,6 @@ def goes_whole(columns: Columns, request: FitRequest) -> bool:
         f"the search '{request.search}'": request.search != "tree",
         f"the estimator '{request.estimator}'": request.draws_curves,
         f"the criterion '{request.criterion}'": request.criterion in HELD_OUT,
-        "refine=True": request.refine,
         f"the measure '{request.measure}'": request.measure not in _NAMED,
         "factors of one item": request.min_children < 2,
     }
@@ -286,10 +287,13 @@ def _conclude(
         outcome = replace(outcome, second=None)
         notes: tuple[str, ...] = ()
     else:
-        fit = judge_blocks(answers.Z, model)
-        estimate = model.estimate(fit.log_likelihood)
-        fitted = Fitted(Proposal(model.support, TREE), fit.log_likelihood, answers.n, estimate)
-        notes = tuple(_notes(answers, model, request, stacklevel))
+        whole = CrossedModel.of(model)
+        if request.refine:
+            whole = refine_many(answers.Z, whole, neighbors, rules, n, run.progress)
+        fit = judge_blocks(answers.Z, whole)
+        estimate = whole.estimate(fit.log_likelihood)
+        fitted = Fitted(Proposal(whole.support, TREE), fit.log_likelihood, answers.n, estimate)
+        notes = tuple(_notes(answers, whole, request, stacklevel))
     choice = rank(
         contenders([fitted], (), n, None),
         request.criterion,
@@ -325,7 +329,9 @@ def _without(model: BlockModel, out: BoolArray, smallest: int) -> BlockModel:
     )
 
 
-def _notes(answers: _Answers, model: BlockModel, request: FitRequest, stacklevel: int) -> list[str]:
+def _notes(
+    answers: _Answers, model: CrossedModel, request: FitRequest, stacklevel: int
+) -> list[str]:
     """Say, and where it is a doubt warn of, what is special about this fit."""
     p, n, k = len(answers.names), answers.n, len(model.factor_correlations)
     notes = [f"{p} items: found without the whole matrix of correlations. {ESTIMATOR}"]

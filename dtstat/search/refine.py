@@ -3,7 +3,8 @@
 Cliques find an item with two parents only if it depends on all children of both by more than the
 threshold. Here the fitted model itself says which loading it lacks:
 
-- :func:`refine` adds and drops one loading at a time, around the best structures of a search;
+- :func:`refine` adds and drops one loading at a time, around the best structures of a search; from
+  200 items on it first adds all that pay at once, since whole models of so many are dear to fit;
 - :func:`settle_loadings` lets all items gain and lose loadings at once, where structures have
   hundreds of them, and :func:`simplify` turns, leaves out and merges factors;
 - :func:`merge_while_better` joins factors that the criterion does not keep apart.
@@ -37,6 +38,7 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
 from dtstat.factors.copula import FactorEstimate
+from dtstat.factors.maximum_likelihood import MANY_ITEMS
 from dtstat.search.criteria import SALIENT, price_of_cross_loading, price_of_structure
 from dtstat.search.evaluate import Evaluator
 from dtstat.search.records import SEQUENTIAL, Fitted, Outcome, Proposal, Rules
@@ -71,8 +73,26 @@ def refine(
     same = [one for one in evaluator.fitted if one.n_factors == found.best.n_factors]
     same.sort(key=lambda one: (one is not found.best, one.cost(criterion, n)))
     starts = same[:_STARTS]
+    if evaluator.n_items >= MANY_ITEMS:
+        starts = [_add_what_pays(evaluator, start, rules, n) for start in starts]
     ends = [_climb(evaluator, start, rules, n) for start in track(starts, progress, "refining")]
     return replace(found, best=min([found.best, *ends], key=lambda one: one.cost(criterion, n)))
+
+
+def _add_what_pays(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fitted:
+    """Add many loadings at once, as long as the criterion falls."""
+    while True:
+        support = current.proposal.support
+        price = price_of_cross_loading(rules.criterion, support, n)
+        new = find_missing_loadings(evaluator.R, current, n, price)
+        found = evaluator.fit(Proposal(support | new, _ORIGIN))
+        if not _new_are_salient(found, current):
+            evaluator.reject(found)
+            new &= np.abs(found.estimate.loadings) >= SALIENT
+            found = evaluator.fit(Proposal(support | new, _ORIGIN))
+        if found.cost(rules.criterion, n) >= current.cost(rules.criterion, n):
+            return current
+        current = found
 
 
 def _climb(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fitted:
