@@ -13,7 +13,7 @@ them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -68,8 +68,8 @@ class CrossedModel:
     @property
     def n_parameters(self) -> int:
         """Loadings, uniquenesses and factor correlations."""
-        p, k = self.loadings.shape
-        return self.loadings.nnz + p + k * (k - 1) // 2
+        p, k = len(self.uniquenesses), len(self.factor_correlations)
+        return len(self.loadings.data) + p + k * (k - 1) // 2
 
     def estimate(self, log_likelihood: float) -> FactorEstimate:
         """Return the same as matrices."""
@@ -97,8 +97,31 @@ class CrossedModel:
         same = here[order][at] == there
         values = np.where(same, known.data[order][at], 0.0)
         loadings = csr_array((values, marks.indices, marks.indptr), shape=support.shape)
-        Phi, psi = self.factor_correlations, self.uniquenesses
-        return CrossedModel(loadings, psi, Phi, self.weight)
+        return replace(self, loadings=loadings)
+
+    def with_factors(self, which: IntArray) -> CrossedModel:
+        """Return the same with some of the factors."""
+        Phi = self.factor_correlations[np.ix_(which, which)]
+        return replace(self, loadings=self.loadings[:, which], factor_correlations=Phi)
+
+    def in_order(self) -> CrossedModel:
+        """Return the same with factors in the order of their items, and positive on the whole."""
+        model = self.with_factors(np.lexsort(~self.support[::-1]))
+        signs = np.where(model.loadings.sum(axis=0) < 0, -1.0, 1.0)
+        L = model.loadings.copy()
+        L.data = L.data * signs[L.indices]
+        Phi = model.factor_correlations * np.outer(signs, signs)
+        return replace(model, loadings=L, factor_correlations=Phi)
+
+
+def crossed_estimator(model: CrossedModel) -> str:
+    """Say how a model was estimated."""
+    if model.weight == 0:
+        return "Loadings and factor correlations are by maximum likelihood of all items at once."
+    return (
+        "Loadings are by maximum likelihood of all items at once, given factor correlations from "
+        "Bartlett composites of the factors before they were refined."
+    )
 
 
 def fit_crossed(Z: FloatArray, start: CrossedModel) -> CrossedModel:
@@ -143,7 +166,7 @@ class CrossedLikelihood:
         self.indptr, self.indices = start.loadings.indptr, start.loadings.indices
         self.item = np.repeat(np.arange(self.p), np.diff(self.indptr))
         self.triangle = np.flatnonzero(np.tril(np.ones((self.d, self.d))))
-        self.T = np.linalg.cholesky(start.factor_correlations)
+        self.T: FloatArray = np.linalg.cholesky(start.factor_correlations).astype(np.float64)
         n_parents = np.diff(self.indptr)
         # By number of factors: which edges, one row per item.
         self.edges = [
@@ -164,7 +187,8 @@ class CrossedLikelihood:
         if self.free:
             T = np.zeros((self.d, self.d))
             T.put(self.triangle, theta[m + self.p :])
-        return L, T, theta[m : m + self.p].clip(np.log(LEAST_UNIQUENESS), 0.0)
+        log_psi: FloatArray = theta[m : m + self.p].clip(np.log(LEAST_UNIQUENESS), 0.0)
+        return L, T, log_psi
 
     def evaluate(self, theta: FloatArray) -> tuple[float, CrossedMoments]:
         """Return the log-likelihood at θ, less −p/2 log 2π, and the moments of the E-step."""
@@ -184,11 +208,11 @@ class CrossedLikelihood:
 
     def _with_factors(self, F: FloatArray) -> FloatArray:
         """(edges,) moments of items with scores of their factors."""
-        c = np.empty(len(self.indices))
+        c, n = np.empty(len(self.indices)), F.shape[1]
         for start in range(0, len(c), _EDGES_PER_BLOCK):
             at = slice(start, start + _EDGES_PER_BLOCK)
-            c[at] = np.einsum("en,en->e", self.Z[self.item[at]], F[self.indices[at]])
-        return c / F.shape[1]
+            c[at] = np.einsum("en,en->e", self.Z[self.item[at]], F[self.indices[at]]) / n
+        return c
 
     def em_step(self, moments: CrossedMoments) -> FloatArray:
         """M-step: regress each item on its factors; if Φ is free, Φ = C_zz, with variances 1."""
@@ -205,9 +229,7 @@ class CrossedLikelihood:
             return np.concatenate([slopes, np.log(psi)])
         scale = np.sqrt(C_zz.diagonal())
         T = np.linalg.cholesky(C_zz) / scale[:, None]
-        return np.concatenate(
-            [slopes * scale[self.indices], np.log(psi), T.take(self.triangle)]
-        )
+        return np.concatenate([slopes * scale[self.indices], np.log(psi), T.take(self.triangle)])
 
 
 def parents(support: csr_array, items: IntArray, m: int) -> IntArray:

@@ -19,7 +19,7 @@ fixed-point iterations. SIAM Journal on Numerical Analysis 49, 1715–1735.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -92,8 +92,24 @@ def maximize(
     return _climb(likelihood, found, least_gain, left)
 
 
+M = TypeVar("M")
+
+
+class Climbable(Protocol[M]):
+    """A likelihood that EM can climb; M are the moments of its E-step."""
+
+    def start(self) -> FloatArray:
+        """Return a θ to start from."""
+
+    def evaluate(self, theta: FloatArray) -> tuple[float, M]:
+        """Return the log-likelihood per row at θ, and the moments of the E-step."""
+
+    def em_step(self, moments: M) -> FloatArray:
+        """Return θ of the M-step."""
+
+
 def accelerated_em(
-    likelihood: FactorLikelihood, least_gain: float, most: int, enough: float = -np.inf
+    likelihood: Climbable[M], least_gain: float, most: int, enough: float = -np.inf
 ) -> Summit:
     """Anderson's method on EM, at most ``EM_STEPS`` of ``most``; the likelihood never falls.
 

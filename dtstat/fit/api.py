@@ -189,8 +189,10 @@ def fit(
 
     Beyond 1,000 items no matrix of items by items is made (:mod:`dtstat.fit.many`): loadings are by
     maximum likelihood of each factor's items alone, factor correlations from composites of these;
-    there is no test of fit, and there are no standard errors. What needs the whole matrix (gaps,
-    other searches and measures, ``refine``, held-out criteria, curves) is refused beyond 5,000.
+    there is no test of fit, and there are no standard errors. With ``refine`` and
+    ``search="sequential"`` loadings are by maximum likelihood of all items. What needs the whole
+    matrix (gaps, ``search="threshold"``, other measures, held-out criteria, curves) is refused
+    beyond 5,000.
 
     ``preset="paper"`` differs from the paper, or fills in what the paper leaves open, as follows.
     Factors start at draws from the Gaussian copula model of the structure, Φ at its factor

@@ -13,7 +13,10 @@ The rules are those of fewer items; what differs is what would take p² numbers:
 - factors are joined whole between the stages of :mod:`dtstat.search.joins`; what each split gains
   is judged by itself (:func:`dtstat.search.choose.least_of_splits`);
 - the model is estimated by :mod:`dtstat.factors.blockwise`; there are no standard errors, and no
-  test of fit.
+  test of fit;
+- second loadings (``refine=True``) and factors that show only when others are explained
+  (``search="sequential"``) are looked for along the edges of the graph
+  (:mod:`dtstat.search.crossings`), and estimated by :mod:`dtstat.factors.crossed`.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ from dtstat.dependence.sparse import (
 )
 from dtstat.dependence.spearman import average_ranks
 from dtstat.factors.blockwise import ESTIMATOR, BlockModel, fit_blocks, judge_blocks
-from dtstat.factors.crossed import CrossedModel
+from dtstat.factors.crossed import CrossedModel, crossed_estimator
 from dtstat.factors.derivatives import StandardErrors
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS
 from dtstat.factors.reported import ReportedModel
@@ -58,7 +61,7 @@ from dtstat.fit.record import FitRecord
 from dtstat.fit.request import FitRequest, Run, check_n_factors
 from dtstat.search.choose import least_of_splits, rank_levels, second_level, steps_of
 from dtstat.search.criteria import HELD_OUT, INFORMATION, least_loading
-from dtstat.search.crossings import refine_many
+from dtstat.search.crossings import explain_in_turn, refine_many
 from dtstat.search.joins import grow, leaves
 from dtstat.search.levels import pays_for_itself
 from dtstat.search.ranking import Ranking, contenders, rank
@@ -100,7 +103,7 @@ def open_many(data: Any) -> Columns | None:
 def goes_whole(columns: Columns, request: FitRequest) -> bool:
     """Whether what was asked for needs the whole matrix; refuse it of too many items."""
     asked = {
-        f"the search '{request.search}'": request.search != "tree",
+        f"the search '{request.search}'": request.search == "threshold",
         f"the estimator '{request.estimator}'": request.draws_curves,
         f"the criterion '{request.criterion}'": request.criterion in HELD_OUT,
         f"the measure '{request.measure}'": request.measure not in _NAMED,
@@ -221,7 +224,7 @@ def _fit(answers: _Answers, request: FitRequest, run: Run) -> FitRecord:
     supported = least_of_splits(levels.prices, levels.asked, rules, n) + 1
     levels = replace(levels, steps=steps_of(levels.prices, n))
     order = rank_levels(levels.steps, levels.correlations, supported)
-    if request.criterion in INFORMATION:
+    if request.criterion in INFORMATION and request.search == "tree":
         order = [supported]
     answer = request.n_factors or order[0]
     second = second_level(levels.steps, order, answer)
@@ -288,8 +291,13 @@ def _conclude(
         notes: tuple[str, ...] = ()
     else:
         whole = CrossedModel.of(model)
+        if request.search == "sequential" and neighbors is not None:
+            whole = explain_in_turn(
+                answers.Z, whole, neighbors, answers.names, rules, n, run.n_jobs, run.progress
+            )
         if request.refine:
             whole = refine_many(answers.Z, whole, neighbors, rules, n, run.progress)
+        whole = whole.in_order()
         fit = judge_blocks(answers.Z, whole)
         estimate = whole.estimate(fit.log_likelihood)
         fitted = Fitted(Proposal(whole.support, TREE), fit.log_likelihood, answers.n, estimate)
@@ -334,7 +342,9 @@ def _notes(
 ) -> list[str]:
     """Say, and where it is a doubt warn of, what is special about this fit."""
     p, n, k = len(answers.names), answers.n, len(model.factor_correlations)
-    notes = [f"{p} items: found without the whole matrix of correlations. {ESTIMATOR}"]
+    crossed = request.refine or request.search == "sequential"
+    estimator = crossed_estimator(model) if crossed else ESTIMATOR
+    notes = [f"{p} items: found without the whole matrix of correlations. {estimator}"]
     ratings = set(answers.facts.kinds) - {"continuous"}
     if ratings and request.estimator != "linear":
         notes.append(

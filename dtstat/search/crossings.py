@@ -1,7 +1,10 @@
-"""Second loadings of very many items, at a cost that grows with the pairs that depend.
+"""Second loadings and hidden factors of very many items, at a cost that grows with the edges.
 
-The score test of :mod:`dtstat.search.refine`, without anything of size p × p or p × d. With
-W = Ψ⁻¹Λ, G = ΛᵀW, V = (Φ⁻¹ + G)⁻¹ and the factor scores F = V WᵀZ, (d, n),
+The edges are the pairs of items that depend most. :func:`refine_many` is for very many items what
+:mod:`dtstat.search.refine`, and :func:`explain_in_turn` what :mod:`dtstat.search.sequential` is for
+fewer: the rules are theirs, estimates those of :mod:`dtstat.factors.crossed`. The score test of the
+former needs nothing of size p × p or p × d: with W = Ψ⁻¹Λ, G = ΛᵀW, V = (Φ⁻¹ + G)⁻¹ and the factor
+scores F = V WᵀZ, (d, n),
 
     B = PΛΦ = W V,   (E B)_ik = z_i·f_k / n − (ΛΦ)_ik,   P_ii = 1/ψ_i − (W V Wᵀ)_ii,
     g_ik = (E B)_ik / ψ_i − (W V D)_ik,   D = WᵀE B = WᵀZ Fᵀ / n − G Φ,   ΦΛᵀB = Φ − V.
@@ -11,25 +14,36 @@ blocks are not those of largest likelihood, so that g_iS is near zero only: what
 
     n (g_ik − I_kS I_SS⁻¹ g_iS)² / (I_kk − I_kS I_SS⁻¹ I_Sk).
 
-An item is asked about the factors of its neighbors in the graph of the strongest pairs.
+An item is asked about the factors of its neighbors in the graph of the strongest pairs, and new
+factors are cliques of what the model leaves of these pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from dtstat.core.arrays import FloatArray, IntArray
-from dtstat.core.parallel import Progress, track
+from dtstat.core.parallel import Jobs, Progress, track
 from dtstat.factors.blockwise import judge_blocks
 from dtstat.factors.crossed import CrossedModel, fit_crossed, parents
 from dtstat.search.criteria import SALIENT, price_of_cross_loading
 from dtstat.search.records import TREE, Proposal, Rules, Scored
+from dtstat.search.sequential import (
+    CLEARLY_LOWER,
+    LEAST_VARIANCE,
+    chance_floor,
+    choose_plain_cliques,
+)
+from dtstat.structure.barcode import Barcode, sparse_barcode
 from dtstat.structure.composites import Neighbors
 
 _MOST_ROUNDS = 12  # they settle in two or three, rarely more
 _ITEMS_PER_BLOCK = 512
+_LESS = 0.1  # fall of the criterion that is more than the last steps of a search
 _NOTHING = 1e-9  # share of the information about a loading that its item's factors leave
 
 
@@ -70,12 +84,124 @@ def refine_many(
         kept = _worth_keeping(found, n, price)
         if kept.nnz < found.loadings.nnz:
             lost = lost + (_marks(found.loadings) > kept)
-            found = fit_crossed(Z, found.with_support(kept))
+            large = _large_factors(found, rules.min_children)
+            found = fit_crossed(Z, found.with_support(kept).with_factors(large))
+            lost = lost[:, large]
         cost = _cost(Z, found, rules, n)
-        if cost >= least:
+        if cost > least - _LESS:
             break
         best, least = found, cost
     return best
+
+
+def explain_in_turn(
+    Z: FloatArray,
+    plain: CrossedModel,
+    neighbors: Neighbors,
+    names: tuple[str, ...],
+    rules: Rules,
+    n: float,
+    n_jobs: Jobs = None,
+    progress: Progress = None,
+) -> CrossedModel:
+    """Refine, and go on with cliques of what is left as new factors while the criterion falls.
+
+    The plain model stands unless another explains clearly more, as in
+    :mod:`dtstat.search.sequential`; the rows count as ``n`` when they are compared.
+    """
+    rows = Z.shape[1]
+    found = refine_many(Z, plain, neighbors, rules, n, progress)
+    least = _cost(Z, found, rules, n)
+    while True:
+        bars = _barcode_of_rest(Z, found, neighbors, names, rules, n_jobs)
+        floor = chance_floor(max(rows - found.loadings.shape[1], 2.0), len(Z))
+        taken = choose_plain_cliques(bars, floor)
+        if not len(taken):
+            break
+        wider = _with_factors(Z, found, [bars.sets[b] for b in taken])
+        tried = _join_closest(Z, refine_many(Z, wider, neighbors, rules, n, progress), rules, n)
+        cost = _cost(Z, tried, rules, n)
+        if cost > least - _LESS:
+            break
+        found, least = tried, cost
+    before, after = (1 / judge_blocks(Z, one).n_effective - 1 / rows for one in (plain, found))
+    clearly = _cost(Z, plain, rules, n) - least >= CLEARLY_LOWER
+    return found if clearly and after <= before / 2 else plain
+
+
+def _barcode_of_rest(
+    Z: FloatArray,
+    model: CrossedModel,
+    neighbors: Neighbors,
+    names: tuple[str, ...],
+    rules: Rules,
+    n_jobs: Jobs,
+) -> Barcode:
+    """Barcode of the partial correlations that a model leaves of the pairs of the graph."""
+    L, Phi = model.loadings, model.factor_correlations
+    p, rows = Z.shape
+    explained = np.zeros(p)
+    rest = np.empty(len(neighbors.items))
+    for start in range(0, p, _ITEMS_PER_BLOCK):
+        at = slice(start, min(start + _ITEMS_PER_BLOCK, p))
+        along = L[at] @ Phi
+        explained[at] = (L[at] * along).sum(axis=1)
+        for i in range(at.start, at.stop):
+            edges = slice(neighbors.starts[i], neighbors.starts[i + 1])
+            others = neighbors.items[edges]
+            rest[edges] = Z[others] @ Z[i] / rows - L[others] @ along[i - start]
+    sd = np.sqrt(np.maximum(1 - explained, LEAST_VARIANCE))
+    ends = np.repeat(np.arange(p), np.diff(neighbors.starts)), neighbors.items
+    strength = np.minimum(np.abs(rest) / (sd[ends[0]] * sd[ends[1]]), 1.0)
+    floor = chance_floor(float(rows), p)
+    kept = strength > floor
+    starts = np.concatenate([[0], np.cumsum(np.bincount(ends[0][kept], minlength=p))])
+    graph = starts.astype(np.int64), neighbors.items[kept], strength[kept]
+    return sparse_barcode(*graph, floor, names, rules.min_children, n_jobs)
+
+
+def _with_factors(Z: FloatArray, model: CrossedModel, cliques: list[IntArray]) -> CrossedModel:
+    """Add a factor for each clique, uncorrelated at first: the first component of what is left."""
+    L, Phi = model.loadings, model.factor_correlations
+    columns = [L]
+    for items in cliques:
+        part = L[items]
+        left = Z[items] @ Z[items].T / Z.shape[1] - part @ Phi @ part.T
+        np.fill_diagonal(left, 0.0)
+        values, vectors = np.linalg.eigh(left)
+        own = np.clip(vectors[:, -1] * np.sqrt(max(values[-1], 0.0)), -0.9, 0.9)
+        at = items, np.zeros(len(items), dtype=np.int64)
+        columns.append(csr_array((own, at), shape=(len(Z), 1)))
+    d, k = len(Phi), len(cliques)
+    wider = np.eye(d + k)
+    wider[:d, :d] = Phi
+    loadings = csr_array(hstack(columns, format="csr"))
+    return replace(model, loadings=loadings, factor_correlations=wider)
+
+
+def _join_closest(Z: FloatArray, model: CrossedModel, rules: Rules, n: float) -> CrossedModel:
+    """Join the two factors that correlate most, again and again while the criterion falls."""
+    least = _cost(Z, model, rules, n)
+    while model.loadings.shape[1] > 1:
+        Phi = model.factor_correlations
+        j, k = np.unravel_index(np.triu(np.abs(Phi), 1).argmax(), Phi.shape)
+        L = model.loadings.tolil()
+        L[:, [j]] = L[:, [j]] + np.sign(Phi[j, k]) * L[:, [k]]
+        others = np.delete(np.arange(len(Phi)), k)
+        joined = replace(model, loadings=L.tocsr()).with_factors(others)
+        tried = fit_crossed(Z, joined)
+        cost = _cost(Z, tried, rules, n)
+        if cost > least - _LESS:
+            break
+        model, least = tried, cost
+    return model
+
+
+def _large_factors(model: CrossedModel, smallest: int) -> IntArray:
+    """Return the factors that are the main one of enough items."""
+    main = _main_factor(model.loadings)
+    sizes = np.bincount(main[main >= 0], minlength=model.loadings.shape[1])
+    return np.flatnonzero(sizes >= smallest)
 
 
 def _cost(Z: FloatArray, model: CrossedModel, rules: Rules, n: float) -> float:

@@ -75,7 +75,7 @@ _BY_CHANCE = 0.05  # probability that any pair of unrelated items exceeds the fl
 # Of unrelated items without ties Spearman's correlation has the standard error 1/√n, and its latent
 # form 2 sin(π r_S / 6), whose slope at 0 is π/3, has (π/3)/√n.
 _SPREAD = math.pi / 3
-_LEAST_VARIANCE = 0.05  # of what is left of an item
+LEAST_VARIANCE = 0.05  # of what is left of an item
 
 
 def search_sequential(
@@ -206,7 +206,7 @@ def _unexplained(R: FloatArray, estimate: FactorEstimate) -> FloatArray:
 
 def _barcode_of(M: FloatArray, names: tuple[str, ...], rules: Rules) -> Barcode:
     """Barcode of covariances, as correlations."""
-    sd = np.sqrt(np.maximum(np.diag(M), _LEAST_VARIANCE))
+    sd = np.sqrt(np.maximum(np.diag(M), LEAST_VARIANCE))
     return barcode(np.clip(M / np.outer(sd, sd), -1.0, 1.0), names, rules.min_children)
 
 
@@ -243,12 +243,12 @@ def choose_plain_cliques(barcode: Barcode, floor: float) -> IntArray:
     covered = np.zeros(p, dtype=bool)
     taken = []
     for b in np.argsort(-weight, kind="stable"):
-        clique = barcode.members[b]
+        clique = barcode.sets[b]
         if not usable[b] or weight[b] < least:
             continue
-        if (clique & ~covered).sum() >= max(_MOSTLY_NEW * clique.sum(), 2):
+        if (~covered[clique]).sum() >= max(_MOSTLY_NEW * len(clique), 2):
             taken.append(b)
-            covered |= clique
+            covered[clique] = True
     return np.array(taken, dtype=np.int64)
 
 

@@ -194,5 +194,52 @@ def test_what_goes_the_whole_way(data, monkeypatch):
     monkeypatch.setattr(many, "MOST_WHOLE", 25)
     with pytest.raises(dt.InputError, match="With more than 25 items answers with gaps need"):
         dt.fit(X)
-    with pytest.raises(dt.InputError, match="the search 'sequential' needs"):
-        dt.fit(data[0][:, :30], search="sequential")
+    with pytest.raises(dt.InputError, match="the search 'threshold' needs"):
+        dt.fit(data[0][:, :30], search="threshold")
+
+
+def crossed_survey(p, n, seed, second=0.45):
+    """Draw factors of ten items; one item in eight loads on another factor, too."""
+    rng = np.random.default_rng(seed)
+    d = p // 10
+    L = np.zeros((p, d))
+    L[np.arange(p), np.arange(p) // 10] = 0.7
+    for i in range(3, p, 8):
+        L[i, (i // 10 + rng.integers(1, d)) % d] = second * (-1) ** i
+    F = np.sqrt(0.8) * rng.standard_normal((n, d)) + np.sqrt(0.2) * rng.standard_normal((n, 1))
+    return F @ L.T + 0.65 * rng.standard_normal((n, p)), dt.Structure(L != 0)
+
+
+def test_second_loadings_as_with_the_whole_matrix(sparse_from_100, monkeypatch):
+    X, truth = crossed_survey(200, 600, 11)
+    plain, fit = dt.fit(X), dt.fit(X, refine=True)
+    assert "maximum likelihood of all items at once" in fit.summary().to_text()
+    assert dt.compare(plain, truth).f1 < 0.95
+    assert dt.compare(fit, truth).f1 == 1
+    monkeypatch.setattr(many, "MANY", 1000)
+    dense = dt.fit(X, refine=True)
+    assert dt.compare(dense, fit).f1 == 1
+    # The correlations behind the former are those of normal scores, of the latter those of ranks.
+    np.testing.assert_allclose(fit.loadings, dense.loadings, atol=0.03)
+    np.testing.assert_allclose(fit.factor_correlations, dense.factor_correlations, atol=0.03)
+
+
+def test_factors_that_show_when_others_are_explained(sparse_from_100):
+    drawn = dt.simulate(
+        "high_dimensional", 300, violating=0.4, second_parent="own", factor_correlation=0, seed=3
+    )
+    plain, fit = dt.fit(drawn.data), dt.fit(drawn.data, search="sequential")
+    assert (plain.n_factors, fit.n_factors) == (29, 30)
+    assert dt.compare(plain, drawn.structure).f1 < 0.85
+    assert dt.compare(fit, drawn.structure).f1 > 0.96
+    simple = dt.simulate("high_dimensional", 300, factor_correlation=0.5, seed=4)
+    assert dt.compare(dt.fit(simple.data, search="sequential"), simple.structure).f1 == 1
+
+
+def test_second_loadings_with_more_factors_than_rows(sparse_from_100):
+    """Factor correlations are kept then, as far as they were shrunk."""
+    X, truth = crossed_survey(700, 60, 5, second=0.7)
+    fit = dt.fit(X, n_factors=70, refine=True)
+    assert any("given factor correlations" in note for note in fit.notes)
+    assert np.linalg.eigvalsh(fit.factor_correlations)[0] > 0
+    assert dt.compare(fit, truth).f1 > dt.compare(dt.fit(X, n_factors=70), truth).f1 + 0.02
