@@ -21,7 +21,8 @@ class Test:
     chisq, df
         Likelihood-ratio statistic and degrees of freedom.
     scaling, shift
-        The scaled statistic is chisq / scaling + shift; 1 and 0 if nothing is scaled.
+        The scaled statistic is chisq / scaling + shift; 1 and 0 if nothing is scaled. NaN where
+        the robust test is not known, which a note of the fit says.
     scaled_df
         Degrees of freedom of the scaled statistic, where they are others.
     traces
