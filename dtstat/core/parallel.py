@@ -131,7 +131,9 @@ def track(
     """Yield from ``work`` and report after each piece is done."""
     if isinstance(progress, type):
         advice = "A class makes objects of them."
-        raise checks.refusal("progress", "true, false or a function (done, total)", progress, advice)
+        raise checks.refusal(
+            "progress", "true, false or a function (done, total)", progress, advice
+        )
     if total is None:
         total = len(work) if isinstance(work, Sized) else 0
     if progress is True:

@@ -152,7 +152,7 @@ def measurement_structure(estimate: SEMEstimate) -> Structure:
         if row.op == "=~" and row.rhs in model.observed:
             keys.setdefault(row.lhs, []).append(row.rhs)
     measured = {item for items in keys.values() for item in items}
-    plain = Structure.from_keys(keys, [name for name in model.observed if name in measured])
+    plain = Structure.from_children(keys, [name for name in model.observed if name in measured])
     negative = plain.support & (loadings < 0)
     return Structure(plain.support, plain.item_names, plain.factor_names, negative)
 

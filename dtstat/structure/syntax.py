@@ -19,7 +19,7 @@ them, says what a name stands for.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from typing import Any, Literal, NoReturn
@@ -221,12 +221,22 @@ def measured_structure(model: str) -> Structure:
             keys.setdefault(term.lhs, []).append(term.rhs)
     if not keys:
         raise InputError("`model` has no factors. For example: 'f =~ x1 + x2 + x3'.", "model")
-    # Names as they are written: here no minus in front of one means that it is reversed.
-    return Structure.from_keys(keys, list(dict.fromkeys(chain(*keys.values()))))
+    return Structure.from_children(keys, list(dict.fromkeys(chain(*keys.values()))))
 
 
-def as_structure(value: object, argument: str) -> Structure:
+def as_structure(
+    value: object, argument: str, items: Callable[[], Iterable[str]] | None = None
+) -> Structure:
     """Return the structure that was given in one of its forms.
+
+    Parameters
+    ----------
+    value
+        What was given.
+    argument
+        Name of the argument.
+    items
+        Finds the names there are, if they are known: "-1" in a key may be the name of an item.
 
     Raises
     ------
@@ -236,7 +246,7 @@ def as_structure(value: object, argument: str) -> Structure:
     if isinstance(value, Structure):
         return value
     if isinstance(value, Mapping):
-        return Structure.from_keys(value)
+        return _keyed_structure(value, items)
     if isinstance(value, str):
         return measured_structure(value)
     found = getattr(value, "structure", None)
@@ -247,6 +257,22 @@ def as_structure(value: object, argument: str) -> Structure:
     raise InputError(
         f"`{argument}` must be {_FORMS}; got {type(value).__name__}.{advice}", argument
     )
+
+
+def _keyed_structure(
+    keys: Mapping[str, Any], items: Callable[[], Iterable[str]] | None
+) -> Structure:
+    """Structure of the items that keys name; only a minus needs to know which items there are."""
+    plain = Structure.from_keys(keys)
+    if items is None or not plain.reversed.any():
+        return plain
+    known = list(items())
+    if not any(name.startswith("-") for name in known):
+        return plain
+    whole = Structure.from_keys(keys, known)
+    named = whole.support.any(axis=1)
+    names = [name for name, there in zip(known, named, strict=True) if there]
+    return Structure(whole.support[named], names, whole.factor_names, whole.reversed[named])
 
 
 @dataclass(frozen=True)
