@@ -368,7 +368,7 @@ def _structure(fit: DTFit) -> str:
 
 
 def _names_items(fit: DTFit) -> bool:
-    """Whether keys alone do not say which items there are: some are in no factor, or begin with -."""
+    """Whether keys alone do not say what the items are: in no factor, or with a minus in front."""
     return bool(fit.structure.uncovered) or any(name[:1] == "-" for name in fit.item_names)
 
 

@@ -230,7 +230,8 @@ def ordered_columns(
 
     Whoever asks for an estimator other than the default one, or for fiml, has decided.
     """
-    if str(estimator).lower() != "ml" or missing not in ("listwise", "pairwise"):
+    plain = isinstance(estimator, str) and estimator.lower() == "ml"
+    if not plain or not isinstance(missing, str) or missing not in ("listwise", "pairwise"):
         return ()
     names = list(map(str, frame.columns))
     said = [

@@ -256,3 +256,21 @@ def test_nothing_to_test_where_the_data_say_nothing():
     fit = dt.cfa(X, "f =~ x1 + x2 + x3")
     with pytest.raises(dt.InputError, match="say nothing about x1 ~1"):
         dt.score_test(fit, add="x1 ~ 1")
+
+
+@pytest.mark.filterwarnings("ignore::dtstat.core.errors.DTWarning")
+@pytest.mark.parametrize("measure", ["kendall", "pearson"])
+def test_copies_of_one_item_are_one_factor(measure):
+    assert dt.fit(np.repeat(X[:, :1], 6, axis=1), measure=measure).n_factors == 1
+
+
+def test_more_workers_than_any_machine_has():
+    with pytest.raises(dt.InputError, match="`n_jobs` must be a whole number of at most"):
+        dt.dependence(X, n_jobs=2**31)
+
+
+@pytest.mark.parametrize("given", [{"estimator": np.ones(2)}, {"missing": np.ones(2)}])
+def test_steps_of_invariance_by_no_estimator(given):
+    table = pd.DataFrame(X, columns=[f"x{k + 1}" for k in range(6)]).assign(g=np.arange(60) % 2)
+    with pytest.raises(dt.InputError, match=next(iter(given))):
+        dt.invariance(table, "f =~ x1 + x2 + x3", "g", **given)
