@@ -239,7 +239,9 @@ def invariance(
     model = as_model(model, list(map(str, frame.columns)))
     if ordered is None:
         ordered = ordered_columns(frame, model, estimator, missing) or None
-    is_ordered = bool(check_ordered(ordered)) or (isinstance(estimator, str) and estimator == "dwls")
+    is_ordered = bool(check_ordered(ordered)) or (
+        isinstance(estimator, str) and estimator == "dwls"
+    )
     ladder = ORDERED_LADDER if is_ordered else LADDER
     chosen = _choose_steps(steps, ladder)
     given: dict[str, Any] = {"estimator": estimator, "missing": missing, "std_lv": std_lv}
