@@ -120,7 +120,7 @@ def test_results_say_where_they_cannot_be_written(name, place, folder, drawing):
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", LEDGERS)
 def test_checkpoints_say_where_they_cannot_be_written(name, place, folder):
-    with pytest.raises(dt.InputError, match="Cannot (write|read)"):
+    with pytest.raises(dt.InputError, match=r"Cannot (write|read)"):
         LEDGERS[name](place(folder, ".jsonl"))
 
 
