@@ -30,14 +30,14 @@ item are not named here: they show as a pair with correlation one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from dtstat.core.errors import DataWarning, InputError, nearest, shorten_middle, shown, warn
+from dtstat.core.errors import DataWarning, InputError, shorten_middle, shown, warn
 
 MAX_LISTED = 5
 LONGEST_NAME = 100  # characters of a name that a message prints
@@ -88,37 +88,6 @@ def quote_names(names: Sequence[str]) -> str:
 def items_phrase(names: Sequence[str]) -> str:
     """Write "item 'a'" or "items 'a', 'b'", as grammar asks."""
     return f"{'item' if len(names) == 1 else 'items'} {quote_names(names)}"
-
-
-def read_key(written: str, names: Collection[str]) -> tuple[str, bool]:
-    """Return the item that an entry of a scoring key names, and whether a minus reverses it.
-
-    An item that is called just so is that item, whatever else a minus means.
-
-    Examples
-    --------
-    >>> read_key("-a1", ["a1"]), read_key("-1", ["-1"])
-    (('a1', True), ('-1', False))
-    """
-    plain = written.removeprefix("-")
-    if written != plain and written in names and plain in names:
-        raise InputError(
-            f"`keys` has '{written}', which may be the item '{written}' or the item '{plain}' "
-            "reversed, as there are both. Rename one of them, or give a Structure with `reversed`.",
-            "keys",
-        )
-    item = written if written in names else plain
-    if item not in names:
-        raise absent_item(item, names)
-    return item, item != written
-
-
-def absent_item(name: str, names: Iterable[str]) -> InputError:
-    """Build the error for a key that names an item that there is not."""
-    return InputError(
-        f"`keys` names the item '{name}', which is not among the items. {nearest(name, names)}",
-        "keys",
-    )
 
 
 def check_names(names: Sequence[str]) -> None:

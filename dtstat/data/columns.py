@@ -195,13 +195,14 @@ def _check_large_cells(column: pd.Series[Any], values: NDArray[np.float64], item
             raise _too_many_digits(cell, row + 1, item)
 
 
-def _whole_number(cell: object) -> int | None:
+def _whole_number(cell: Any) -> int | None:
     """Return the whole number that a cell says to the last digit; None if it says none."""
     if isinstance(cell, str):
         match = _WHOLE.fullmatch(cell.strip())
         return int(match[1]) if match else None
-    exact = isinstance(cell, numbers.Rational | Decimal) and cell == int(cell)
-    return int(cell) if exact else None  # type: ignore[call-overload, no-any-return]
+    if isinstance(cell, numbers.Rational | Decimal) and cell == int(cell):  # type: ignore[arg-type]
+        return int(cell)  # type: ignore[arg-type]
+    return None
 
 
 def _cell_number(cell: Any, decimal_comma: bool) -> float | None:

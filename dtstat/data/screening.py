@@ -13,13 +13,8 @@ from dtstat.core import checks
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import InputError, nearest
 from dtstat.data import careless
-from dtstat.data.checks import (
-    absent_item,
-    find_combinations,
-    items_phrase,
-    read_key,
-    suspected_codes,
-)
+from dtstat.data.checks import find_combinations, items_phrase, suspected_codes
+from dtstat.data.keys import absent_item, read_key
 
 Limits = Sequence[float] | Mapping[str, Sequence[float]] | None
 Finding = tuple[str, str, str]  # what, where, what to do

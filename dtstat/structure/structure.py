@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -22,7 +22,8 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray
 from dtstat.core.errors import InputError, nearest, printable, shown
 from dtstat.core.tables import Printed
-from dtstat.data.checks import check_writable_names, read_key
+from dtstat.data.checks import check_writable_names
+from dtstat.data.keys import read_key
 
 _R_WORDS = frozenset(
     {
@@ -275,6 +276,22 @@ class Structure(Printed):
         if self.uncovered:
             rows.append("  in no factor: " + " ".join(self.uncovered))
         return "\n".join(map(printable, [head, *rows]))
+
+
+def keyed_structure(
+    keys: Mapping[str, Iterable[str]], items: Callable[[], Iterable[str]] | None
+) -> Structure:
+    """Structure of the items that keys name; only a minus needs to know which items there are."""
+    plain = Structure.from_keys(keys)
+    if items is None or not plain.reversed.any():
+        return plain
+    known = list(items())
+    if not any(name.startswith("-") for name in known):
+        return plain
+    whole = Structure.from_keys(keys, known)
+    named = np.flatnonzero(whole.support.any(axis=1))
+    names = [known[i] for i in named]
+    return Structure(whole.support[named], names, whole.factor_names, whole.reversed[named])
 
 
 def _checked_support(support: npt.ArrayLike) -> BoolArray:

@@ -29,7 +29,7 @@ import pandas as pd
 
 from dtstat.core.errors import InputError
 from dtstat.core.saved import register
-from dtstat.structure.structure import Structure, read_legend
+from dtstat.structure.structure import Structure, keyed_structure, read_legend
 
 Given = Structure | Mapping[str, Any] | str | Any  # the last: a result that has a structure
 Operator = Literal["=~", "~", "~~", "~1", "|", "~*~"]
@@ -246,7 +246,7 @@ def as_structure(
     if isinstance(value, Structure):
         return value
     if isinstance(value, Mapping):
-        return _keyed_structure(value, items)
+        return keyed_structure(value, items)
     if isinstance(value, str):
         return measured_structure(value)
     found = getattr(value, "structure", None)
@@ -257,22 +257,6 @@ def as_structure(
     raise InputError(
         f"`{argument}` must be {_FORMS}; got {type(value).__name__}.{advice}", argument
     )
-
-
-def _keyed_structure(
-    keys: Mapping[str, Any], items: Callable[[], Iterable[str]] | None
-) -> Structure:
-    """Structure of the items that keys name; only a minus needs to know which items there are."""
-    plain = Structure.from_keys(keys)
-    if items is None or not plain.reversed.any():
-        return plain
-    known = list(items())
-    if not any(name.startswith("-") for name in known):
-        return plain
-    whole = Structure.from_keys(keys, known)
-    named = whole.support.any(axis=1)
-    names = [name for name, there in zip(known, named, strict=True) if there]
-    return Structure(whole.support[named], names, whole.factor_names, whole.reversed[named])
 
 
 @dataclass(frozen=True)
