@@ -85,6 +85,25 @@ test_that("lavaan reads any names, and factors point the same way there", {
   expect_error(as_lavaan(fit, nine()), "There is no item")
 })
 
+test_that("names from strangers come back from lavaan", {
+  skip_without_python()
+  skip_if_not_installed("lavaan")
+  plain <- dt_fit(nine())
+  chisq <- lavaan::fitMeasures(lavaan::cfa(as_lavaan(plain), nine()), "chisq")[[1]]
+  sets <- list(
+    c("~", "-1", "1", "a=~b", "[b]", "*b*", "none", "=1+1", "a\nb"),
+    c("\u00e9", "e\u0301", "\U0001F600", strrep("L", 300), "</script>", "@sum", "\u202egnp", "$x_1$", "const")
+  )
+  for (names in sets) {
+    data <- stats::setNames(nine(), names)
+    fit <- dt_fit(data)
+    expect_output(print(summary(fit)), "Standardized loadings")
+    given <- as_lavaan(fit, data)
+    expect_equal(lavaan::fitMeasures(lavaan::cfa(given$model, given$data), "chisq")[[1]], chisq, tolerance = 1e-6)
+    expect_setequal(rownames(dt_cfa(data, as_lavaan(fit))$loadings), names)
+  }
+})
+
 test_that("models of two levels are the same to lavaan and here", {
   skip_without_python()
   skip_if_not_installed("lavaan")
