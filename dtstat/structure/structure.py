@@ -108,13 +108,6 @@ class Structure(Printed):
         return cls._of({k: [read_key(name, known) for name in v] for k, v in sets.items()}, items)
 
     @classmethod
-    def from_children(
-        cls, children: Mapping[str, Iterable[str]], item_names: Sequence[str]
-    ) -> Structure:
-        """Build from the items of each factor, by their names as they are: no minus reverses."""
-        return cls._of({k: [(name, False) for name in v] for k, v in children.items()}, item_names)
-
-    @classmethod
     def _of(
         cls, children: Mapping[str, Iterable[tuple[str, bool]]], item_names: Sequence[str]
     ) -> Structure:
@@ -276,6 +269,13 @@ class Structure(Printed):
         if self.uncovered:
             rows.append("  in no factor: " + " ".join(self.uncovered))
         return "\n".join(map(printable, [head, *rows]))
+
+
+def plain_structure(children: Mapping[str, Iterable[str]], item_names: Sequence[str]) -> Structure:
+    """Structure of the items of each factor, by their names as they are: no minus reverses."""
+    return Structure._of(
+        {k: [(name, False) for name in v] for k, v in children.items()}, item_names
+    )
 
 
 def keyed_structure(

@@ -29,7 +29,7 @@ import pandas as pd
 
 from dtstat.core.errors import InputError
 from dtstat.core.saved import register
-from dtstat.structure.structure import Structure, keyed_structure, read_legend
+from dtstat.structure.structure import Structure, keyed_structure, plain_structure, read_legend
 
 Given = Structure | Mapping[str, Any] | str | Any  # the last: a result that has a structure
 Operator = Literal["=~", "~", "~~", "~1", "|", "~*~"]
@@ -221,7 +221,7 @@ def measured_structure(model: str) -> Structure:
             keys.setdefault(term.lhs, []).append(term.rhs)
     if not keys:
         raise InputError("`model` has no factors. For example: 'f =~ x1 + x2 + x3'.", "model")
-    return Structure.from_children(keys, list(dict.fromkeys(chain(*keys.values()))))
+    return plain_structure(keys, list(dict.fromkeys(chain(*keys.values()))))
 
 
 def as_structure(
