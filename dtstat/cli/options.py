@@ -395,7 +395,7 @@ def model_text(model: str) -> str:
     """Text of a model: that of a file, or what was given if it looks like a model."""
     try:
         if Path(model).is_file():
-            return Path(model).read_text()
+            return Path(model).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         if "~" not in model:
             raise InputError(f"Cannot read the model '{model}': {error}.", "model") from None

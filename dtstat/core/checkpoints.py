@@ -347,15 +347,17 @@ def _append(file: Path, lines: bytes, expected: int, argument: str) -> int:
                 if opened.write(lines) < len(lines):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(opened.fileno())
-            except OSError:
+            except (OSError, KeyboardInterrupt):  # a full disk, or Ctrl-C
                 opened.truncate(expected)
                 raise
         if not expected and os.name == "posix":
             _sync_folder(file.parent)
         return expected + len(lines)
-    except OSError as error:
+    except (OSError, KeyboardInterrupt) as error:
         if new:
             file.unlink(missing_ok=True)
+        if isinstance(error, KeyboardInterrupt):
+            raise
         advice = "What is finished is kept. Make room or fix its permissions, then repeat the call."
         raise _unusable("write", file, error, advice, argument) from None
 

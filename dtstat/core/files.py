@@ -143,18 +143,23 @@ def _replace(file: Path, content: bytes) -> None:
     part = file.with_name(f".{uuid.uuid4().hex}.part")
     try:
         part.write_bytes(content)
-    except PermissionError:  # of the folder; the file itself may be open to us
-        file.write_bytes(content)
-        return
-    except BaseException:  # a full disk, or Ctrl-C
-        part.unlink(missing_ok=True)
-        raise
-    try:
         if file.exists():
             shutil.copymode(file, part)
         part.replace(file)
-    except BaseException:
+    except BaseException as error:  # a full disk, or Ctrl-C
         part.unlink(missing_ok=True)
+        if not (isinstance(error, PermissionError) and os.access(file, os.W_OK)):
+            raise
+        _rewrite(file, content)  # the folder is closed to us, the file itself is open
+
+
+def _rewrite(file: Path, content: bytes) -> None:
+    """Write into a file that cannot be replaced; put back what was there if that fails."""
+    before = file.read_bytes()
+    try:
+        file.write_bytes(content)
+    except BaseException:
+        file.write_bytes(before)
         raise
 
 

@@ -21,7 +21,8 @@ class Test:
     chisq, df
         Likelihood-ratio statistic and degrees of freedom.
     scaling, shift
-        The scaled statistic is chisq / scaling + shift; 1 and 0 if nothing is scaled.
+        The scaled statistic is chisq / scaling + shift; 1 and 0 if nothing is scaled. NaN where
+        the robust test is not known, which a note of the fit says.
     scaled_df
         Degrees of freedom of the scaled statistic, where they are others.
     traces
@@ -112,9 +113,15 @@ def rmsea_interval(chisq: float, df: float, n: float, scale: float = 1.0) -> tup
 
 
 def _noncentral_cdf(chisq: float, df: float, nc: float) -> float:
-    from scipy.special import chndtr
+    from scipy.special import chndtr, ndtr
 
-    return float(chndtr(chisq, df, nc)) if df else math.nan
+    if not df:
+        return math.nan
+    found = float(chndtr(chisq, df, nc))
+    if math.isnan(found) and not math.isnan(chisq):
+        # Beyond the reach of the series, where a normal distribution is as good.
+        found = float(ndtr((chisq - df - nc) / math.sqrt(2 * (df + 2 * nc))))
+    return found
 
 
 def _noncentrality(chisq: float, df: float, p: float) -> float:

@@ -47,6 +47,7 @@ Progress = bool | Callable[[int, int], Any] | None
 _MOST_FRUITLESS = range(3, 10)
 _LONGEST_WAIT = 3  # seconds
 _PATIENCE = 1.0  # seconds after which to ask whether the workers that get a copy are all alive
+_MOST_JOBS = 10_000  # far more than any machine has cores
 _CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
 # Of joblib's processes and of dask's workers; the latter need not be installed.
 _LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
@@ -57,7 +58,7 @@ def check_jobs(n_jobs: object) -> Jobs:
     if n_jobs is None:
         return None
     advice = "Give a number of workers, -1 for all cores, or None."
-    jobs = checks.integer("n_jobs", n_jobs, -1, advice)
+    jobs = checks.integer("n_jobs", n_jobs, -1, advice, _MOST_JOBS)
     if jobs == 0:
         raise checks.refusal("n_jobs", "a number of workers", n_jobs, advice)
     return jobs
@@ -129,6 +130,11 @@ def track(
     work: Iterable[T], progress: Progress, label: str, total: int | None = None
 ) -> Iterator[T]:
     """Yield from ``work`` and report after each piece is done."""
+    if isinstance(progress, type):
+        advice = "A class makes objects of them."
+        raise checks.refusal(
+            "progress", "true, false or a function (done, total)", progress, advice
+        )
     if total is None:
         total = len(work) if isinstance(work, Sized) else 0
     if progress is True:

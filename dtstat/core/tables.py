@@ -139,8 +139,7 @@ class Table:
             "plain" or "apa", as in :meth:`to_html`. LaTeX counts the tables itself.
         """
         grid = self.grid(style, caption=caption)
-        if label is not None and not isinstance(label, str):
-            raise checks.refusal("label", "a text", label, 'Give one such as "tab:loadings".')
+        _check_label(label)
         if caption is None and label is None and not grid.apa:
             return markup.latex_tabular(grid, self.notes)
         return markup.latex_table(grid, label)
@@ -249,6 +248,7 @@ class Summary:
         style
             "plain" or "apa", as in :meth:`Table.to_html`.
         """
+        _check_label(label)
         head = " \\\\\n".join(map(latex_escape, self.head))
         tables = [
             table.to_latex(label=None if label is None else f"{label}-{k}", style=style)
@@ -310,6 +310,12 @@ class Summary:
 
     def _repr_html_(self) -> str:
         return self.to_html()
+
+
+def _check_label(label: str | None) -> None:
+    """Refuse labels that are no text, before anything is made of them."""
+    if label is not None and not isinstance(label, str):
+        raise checks.refusal("label", "a text", label, 'Give one such as "tab:loadings".')
 
 
 def _sentences(lines: Sequence[str]) -> list[str]:

@@ -29,7 +29,7 @@ MissingCodes = Codes | Mapping[str, Codes] | None
 _ROWS = 1 << 16  # of a table, read at a time
 _LONGEST_NUMBER = 1_000  # characters; more digits than any number has, and long texts take long
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-_WHOLE = re.compile(r"[+-]?\d+")
+_WHOLE = re.compile(r"([+-]?\d+)([.,]0*)?")
 _RANGE = re.compile(r"(.*?)(\d{1,9})\s*[-–:]\s*(.*?)(\d{1,9})")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _DATES = (
@@ -190,12 +190,19 @@ def _check_large_cells(column: pd.Series[Any], values: NDArray[np.float64], item
         large = np.flatnonzero((np.abs(values) >= LARGEST_WHOLE) & np.isfinite(values))
     for row in large.tolist():
         cell = column.iloc[row]
-        text = cell.strip() if isinstance(cell, str) else cell
-        whole = isinstance(text, numbers.Integral) or (
-            isinstance(text, str) and _WHOLE.fullmatch(text)
-        )
-        if whole and int(text) != int(values[row]):
+        whole = _whole_number(cell)
+        if whole is not None and whole != int(values[row]):
             raise _too_many_digits(cell, row + 1, item)
+
+
+def _whole_number(cell: Any) -> int | None:
+    """Return the whole number that a cell says to the last digit; None if it says none."""
+    if isinstance(cell, str):
+        match = _WHOLE.fullmatch(cell.strip())
+        return int(match[1]) if match else None
+    if isinstance(cell, numbers.Rational | Decimal) and cell == int(cell):  # type: ignore[arg-type]
+        return int(cell)  # type: ignore[arg-type]
+    return None
 
 
 def _cell_number(cell: Any, decimal_comma: bool) -> float | None:

@@ -98,7 +98,11 @@ def _foreign_frame(data: Any) -> pd.DataFrame:
     try:
         if by_arrow or not hasattr(data, _INTERCHANGE):
             arrow = require("pyarrow", f"Taking a {kind}")
-            frame: pd.DataFrame = arrow.table(data).to_pandas()
+            table = arrow.table(data)
+            wide = {arrow.int64(): pd.Int64Dtype(), arrow.uint64(): pd.UInt64Dtype()}
+            # With gaps whole numbers would become floats, and large ones others.
+            gaps = any(one.null_count and one.type in wide for one in table.columns)
+            frame: pd.DataFrame = table.to_pandas(types_mapper=wide.get if gaps else None)
             return frame
         # pandas means to drop this protocol one day; until then it is all that some offer.
         with foreign_warnings("ignore"):

@@ -47,7 +47,7 @@ _EXCEL_HINT = re.compile(r"\Asep=.\r?\n")
 _COMMA = re.compile(r"[+-]?\d*,\d+")
 _POINT = re.compile(r"[+-]?\d*\.\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(\1\d{3})*")
-_LONG = re.compile(r"[+-]?\d{16,300}")
+_LONG = re.compile(r"([+-]?\d{16,300})([.,]0*)?")
 # Cheap tests of the whole text, since nearly every file passes them.
 _ANY_COMMA = re.compile(r"\d,\d")
 _ANY_POINT = re.compile(r"\d\.\d")
@@ -289,8 +289,8 @@ def _find_two_marks(cells: Callable[[], Cells]) -> dict[str, str]:
 def _find_merged(cells: Callable[[], Cells], exact: set[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for row, item, cell in cells():
-        long = item not in exact and item not in found and _LONG.fullmatch(cell)
-        if long and int(float(cell)) != int(cell):
+        long = None if item in exact or item in found else _LONG.fullmatch(cell)
+        if long and int(float(long[1])) != int(long[1]):
             found[item] = (
                 f"item '{item}' holds {cell[:40]} in row {row}, a whole number with more digits "
                 "than numbers are computed with. Leave the item out with "

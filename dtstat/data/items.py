@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dtstat.core import checks
 from dtstat.core.arrays import FloatArray
 from dtstat.core.checkpoints import digest
-from dtstat.core.errors import DataWarning, InputError, nearest, warn
+from dtstat.core.errors import DataWarning, InputError, nearest, silenced, warn
 from dtstat.core.parallel import Progress, one_thread
 from dtstat.core.tables import Printed
 from dtstat.data.checks import (
@@ -321,6 +321,15 @@ def rows_to_score(data: Any, names: tuple[str, ...]) -> tuple[pd.Index, FloatArr
             "data",
         )
     return frame.index, _answers(frame, [known.index(name) for name in names], names)
+
+
+def item_names(data: Any) -> list[str]:
+    """Return the names of the columns of a table or file, or of the items of a matrix."""
+    own = getattr(data, "names", None)
+    if isinstance(own, tuple):
+        return list(own)
+    with silenced():  # what is read again was warned of, or will be
+        return list(map(str, as_frame(data).columns))
 
 
 def with_scores(data: Any, scores: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import InputError, nearest
 from dtstat.data import careless
 from dtstat.data.checks import find_combinations, items_phrase, suspected_codes
+from dtstat.data.keys import absent_item, read_key
 
 Limits = Sequence[float] | Mapping[str, Sequence[float]] | None
 Finding = tuple[str, str, str]  # what, where, what to do
@@ -22,6 +23,7 @@ Labels = Mapping[str, Mapping[Any, str]]
 _RARE = 0.01  # share of answers beyond the common scale up to which they are named
 _FEWEST_ROWS = 10
 _FEWEST_SCALES = 3
+_KEYS = 'Give a dict from scale to items: {"A": ["-A1", "A2", "A3"], ...}.'
 # Indices of people: what they show, and what to do.
 _INDICES = {
     "longest_string": (
@@ -264,30 +266,33 @@ def read_scales(keys: Any, answers: ScreenedData) -> list[careless.Scale]:
     """Places and signs of the items of each scale, those that never vary left out."""
     if keys is None:
         return []
-    keys = getattr(keys, "structure", keys)
-    keys = keys.to_keys() if hasattr(keys, "to_keys") else keys
-    advice = 'Give a dict from scale to items: {"A": ["-A1", "A2", "A3"], ...}.'
-    if not isinstance(keys, Mapping):
-        raise checks.refusal("keys", "a dict, a structure or a fit", keys, advice)
     scales: list[careless.Scale] = []
     varying = set(answers.varying.tolist())
-    for members in keys.values():
-        written = checks.texts("keys", members, advice)
-        places = [_place(name, answers.names) for name in written]
-        signs = [1.0 if name in answers.names else -1.0 for name in written]
-        kept = [j for j, k in enumerate(places) if k in varying]
+    for members in _signed_items(keys, answers.names):
+        signs = {_place(name, answers.names): -1.0 if turned else 1.0 for name, turned in members}
+        kept = [place for place in signs if place in varying]
         if len(kept) > 1:
-            scales.append(([places[j] for j in kept], [signs[j] for j in kept]))
+            scales.append((kept, [signs[place] for place in kept]))
     if len(scales) < _FEWEST_SCALES:
         wanted = f"at least {_FEWEST_SCALES} scales of two items or more"
-        raise checks.refusal("keys", wanted, keys, advice)
+        raise checks.refusal("keys", wanted, keys, _KEYS)
     return scales
 
 
-def _place(written: str, names: list[str]) -> int:
-    name = written if written in names else written.removeprefix("-")
+def _signed_items(keys: Any, names: list[str]) -> Iterator[list[tuple[str, bool]]]:
+    """Items of each scale, and whether they are reversed."""
+    keys = getattr(keys, "structure", keys)
+    if isinstance(keys, Mapping):
+        for members in keys.values():
+            yield [read_key(name, names) for name in checks.texts("keys", members, _KEYS)]
+    elif hasattr(keys, "support"):
+        for members, turned in zip(keys.support.T, keys.reversed.T, strict=True):
+            yield [(keys.item_names[i], bool(turned[i])) for i in np.flatnonzero(members)]
+    else:
+        raise checks.refusal("keys", "a dict, a structure or a fit", keys, _KEYS)
+
+
+def _place(name: str, names: list[str]) -> int:
     if name not in names:
-        raise InputError(
-            f"`keys` must have items of the data; got '{written}'. {nearest(name, names)}", "keys"
-        )
+        raise absent_item(name, names)
     return names.index(name)

@@ -178,7 +178,8 @@ def _symmetric(data: Any) -> tuple[FloatArray, list[str]] | None:
     """Values and names of a table that can only be a matrix of items by items."""
     if isinstance(data, ItemData) or not isinstance(data, pd.DataFrame | np.ndarray | list | tuple):
         return None
-    if len(data) < 3 or (isinstance(data, pd.DataFrame | np.ndarray) and len(set(data.shape)) > 1):
+    shape = data.shape if isinstance(data, pd.DataFrame | np.ndarray) else (len(data),)
+    if not shape or shape[0] < 3 or len(set(shape)) > 1:
         return None  # most data leave here, before anything is copied
     frame = as_frame(data)
     try:

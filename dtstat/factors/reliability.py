@@ -42,7 +42,7 @@ from dtstat.core.errors import InputError
 from dtstat.core.parallel import one_thread
 from dtstat.core.reliability import congeneric_omega, cronbach_alpha
 from dtstat.core.tables import Printed, Summary, Table
-from dtstat.data.items import ItemData, as_items, rows_to_score
+from dtstat.data.items import ItemData, as_items, item_names, rows_to_score
 from dtstat.dependence.influence import pair_influences
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import LATENT
@@ -128,7 +128,8 @@ def reliability(data: Any, keys: Any) -> Reliability:
         correlations, see :class:`dtstat.DependenceMatrix`, for which there are no intervals.
     keys
         Which items make up which scale: a dict such as ``{"A": ["-A1", "A2", "A3"]}``, in which a
-        minus marks items to reverse; or a :class:`dtstat.Structure`, a fit, lavaan syntax.
+        minus marks items to reverse (an item that is called "-1" is written so, and "-1" is refused
+        if there is a "1" besides); or a :class:`dtstat.Structure`, a fit, lavaan syntax.
 
     Returns
     -------
@@ -153,7 +154,7 @@ def reliability(data: Any, keys: Any) -> Reliability:
     >>> found.factors[["factor", "alpha", "alpha_lower", "alpha_upper"]].round(2).values.tolist()
     [['textual', 0.88, 0.86, 0.9], ['speed', 0.69, 0.62, 0.74]]
     """
-    structure = as_structure(keys, "keys")
+    structure = as_structure(keys, "keys", lambda: item_names(data))
     _check_scales(structure)
     if isinstance(data, DependenceMatrix):
         return reliability_of_matrix(data, structure)

@@ -162,6 +162,8 @@ def misfit_scaling(estimate: FactorEstimate, influence: Influence) -> float:
     if df <= 0:
         return 1.0
     unexplained = Score(estimate).unexplained(influence.pairs)
+    if unexplained <= 0:  # of copies of one item, whose correlations do not vary
+        return 1.0
     return unexplained / float((influence.pairs.shape[1] - 1) * df)
 
 

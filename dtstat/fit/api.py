@@ -13,7 +13,7 @@ from dtstat.core.checks import Seed, Thresholds
 from dtstat.core.errors import InputError, nearest
 from dtstat.core.parallel import Jobs, Progress, one_thread
 from dtstat.data.containers import as_frame, has_names
-from dtstat.data.items import ItemData, as_items
+from dtstat.data.items import ItemData, as_items, item_names
 from dtstat.data.readers import take_columns
 from dtstat.data.texts import Labels, given_texts, texts_of
 from dtstat.dependence.api import Data
@@ -37,7 +37,7 @@ from dtstat.fit.request import (
 )
 from dtstat.fit.result import DTFit
 from dtstat.structure.structure import Structure
-from dtstat.structure.syntax import Given
+from dtstat.structure.syntax import Given, as_structure
 
 
 def fit(
@@ -228,8 +228,11 @@ def fit(
         finalists=finalists,
         n_factors=n_factors,
     )
+    known = None
+    if structure is not None:
+        known = as_structure(structure, "structure", lambda: item_names(data))
     request, run = take_request(
-        asked, measure, thresholds, structure, preset, seed, n_jobs, progress, checkpoint
+        asked, measure, thresholds, known, preset, seed, n_jobs, progress, checkpoint
     )
     known = run.structure
     with one_thread():

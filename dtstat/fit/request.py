@@ -29,7 +29,6 @@ from dtstat.search.criteria import CRITERIA, HELD_OUT, STEP, searching
 from dtstat.search.ranking import by_first_item, first_item_order
 from dtstat.search.records import GIVEN, Rules
 from dtstat.structure.structure import Structure
-from dtstat.structure.syntax import Given, as_structure
 
 if TYPE_CHECKING:
     from dtstat.fit.result import DTFit
@@ -126,7 +125,7 @@ def take_request(
     asked: FitRequest,
     measure: str | PairFunction,
     thresholds: Thresholds,
-    structure: Given | None,
+    structure: Structure | None,
     preset: str | None,
     seed: Seed,
     n_jobs: Jobs,
@@ -184,14 +183,13 @@ def take_request(
     return _settle(request, seed, checkpoint), run
 
 
-def _take_structure(given: Given, refine: bool) -> Structure:
+def _take_structure(structure: Structure, refine: bool) -> Structure:
     """Return the structure that was given, its factors in the order of their first items."""
     if refine:
         raise InputError(
             "`refine` changes a structure, and `structure` gives one. Leave one of them out.",
             "refine",
         )
-    structure = as_structure(given, "structure")
     order = first_item_order(structure.support)
     names = tuple(structure.factor_names[k] for k in order)
     support, negative = by_first_item(structure.support), structure.reversed[:, order]
@@ -364,9 +362,14 @@ def _changes(fit: DTFit, write: Callable[[str, list[str]], str]) -> list[str]:
 
 
 def _structure(fit: DTFit) -> str:
-    """Return code for a structure that was given; items of no factor are named besides."""
-    items = f", {list(fit.item_names)!r}" if fit.structure.uncovered else ""
+    """Return code for a structure that was given; items are named besides where they have to be."""
+    items = f", {list(fit.item_names)!r}" if _names_items(fit) else ""
     return f"dt.Structure.from_keys({fit.structure.to_keys()!r}{items})"
+
+
+def _names_items(fit: DTFit) -> bool:
+    """Whether keys alone do not say what the items are: in no factor, or with a minus in front."""
+    return bool(fit.structure.uncovered) or any(name[:1] == "-" for name in fit.item_names)
 
 
 def _structure_in_r(fit: DTFit) -> str:
@@ -375,7 +378,7 @@ def _structure_in_r(fit: DTFit) -> str:
 
     keys = fit.structure.to_keys().items()
     listed = [f"{_quoted(k)} = {vector(names)}" for k, names in keys]
-    items = f", {vector(fit.item_names)}" if fit.structure.uncovered else ""
+    items = f", {vector(fit.item_names)}" if _names_items(fit) else ""
     return f"dt_structure(list({', '.join(listed)}){items})"
 
 

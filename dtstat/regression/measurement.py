@@ -10,7 +10,7 @@ import pandas as pd
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import EstimationError, InputError
-from dtstat.data.items import ItemData, as_items, rows_to_score
+from dtstat.data.items import ItemData, as_items, item_names, rows_to_score
 from dtstat.dependence.influence import pair_influences
 from dtstat.dependence.measures import BRIDGES, LATENT
 from dtstat.factors.copula import FactorEstimate, fit_factors
@@ -77,7 +77,7 @@ def as_fit(fit: Any, data: Any) -> DTFit:
         If it is neither, has curves, or has no factors.
     """
     if not isinstance(fit, DTFit):
-        structure = as_structure(fit, "fit")
+        structure = as_structure(fit, "fit", lambda: item_names(data))
         index, X = rows_to_score(data, structure.item_names)
         answers = pd.DataFrame(X, index, list(structure.item_names))
         return fit_structure(answers, structure=structure)

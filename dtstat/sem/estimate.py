@@ -60,7 +60,8 @@ class SEMEstimate:
     procedure
         How it was fitted.
     theta, covariance
-        (q,) free parameters and the (q, q) covariance matrix of their estimates.
+        (q,) free parameters and the (q, q) covariance matrix of their estimates; NaN if no
+        standard errors were asked for (``se="none"``).
     blocks
         Moments and rows of each group.
     logl, saturated_logl

@@ -89,7 +89,7 @@ def fit_model(
     data = _open(data, model)
     moments = read_moments(data, n_obs, means)
     frame, names = _columns(data, moments)
-    given = as_model(model)
+    given = as_model(model, names)
     said = ordered_columns(frame, given, estimator, missing) if ordered is None else ordered
     wanted = check_ordered(said)
     chosen, is_ordered, handling = _choose_estimator(estimator, missing, bool(wanted))
@@ -230,7 +230,8 @@ def ordered_columns(
 
     Whoever asks for an estimator other than the default one, or for fiml, has decided.
     """
-    if str(estimator).lower() != "ml" or missing not in ("listwise", "pairwise"):
+    plain = isinstance(estimator, str) and estimator.lower() == "ml"
+    if not plain or not isinstance(missing, str) or missing not in ("listwise", "pairwise"):
         return ()
     names = list(map(str, frame.columns))
     said = [
@@ -363,11 +364,11 @@ def _open(data: Any, model: object) -> Any:
     return as_frame(data) if isinstance(data, str | os.PathLike) else data
 
 
-def as_model(model: object) -> str | Structure:
+def as_model(model: object, names: Sequence[str]) -> str | Structure:
     """Return a model text or a structure; of a fitted model the text that was fitted."""
     if isinstance(model, CFAFit):
         return model.call.model
-    return model if isinstance(model, str) else as_structure(model, "model")
+    return model if isinstance(model, str) else as_structure(model, "model", lambda: names)
 
 
 def _ordered_rows(

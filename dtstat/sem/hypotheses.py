@@ -438,4 +438,11 @@ def _score_tests(
         name = groups[group - 1] if groups and group else ""
         releases.append(Release(lhs, op, rhs, name, chisq, df, p_value(chisq, df), epc, sepc))
     chisq, df, _ = system.test(whole)
+    if not df:
+        given = "release" if kind == "released" else "add"
+        raise InputError(
+            f"The data say nothing about {releases[0].lhs} {releases[0].op} {releases[0].rhs}, so "
+            f"that there is nothing to test. Name other parameters in `{given}`.",
+            given,
+        )
     return ScoreTest(tuple(releases), chisq, df, p_value(chisq, df), kind)

@@ -36,8 +36,8 @@ from dtstat.sem.groups import find_groups
 from dtstat.sem.hypotheses import ScoreTest, score_test
 from dtstat.sem.result import CFAFit
 from dtstat.sem.summary import headline
-from dtstat.structure.structure import r_name
-from dtstat.structure.syntax import Given, Term, as_structure, parse
+from dtstat.structure.structure import Structure, r_name
+from dtstat.structure.syntax import Given, Term, parse
 
 LADDER: dict[str, tuple[str, ...]] = {
     "configural": (),
@@ -236,9 +236,12 @@ def invariance(
     'scalar'
     """
     frame = as_frame(data)
+    model = as_model(model, list(map(str, frame.columns)))
     if ordered is None:
-        ordered = ordered_columns(frame, as_model(model), estimator, missing) or None
-    is_ordered = bool(check_ordered(ordered)) or estimator == "dwls"
+        ordered = ordered_columns(frame, model, estimator, missing) or None
+    is_ordered = bool(check_ordered(ordered)) or (
+        isinstance(estimator, str) and estimator == "dwls"
+    )
     ladder = ORDERED_LADDER if is_ordered else LADDER
     chosen = _choose_steps(steps, ladder)
     given: dict[str, Any] = {"estimator": estimator, "missing": missing, "std_lv": std_lv}
@@ -268,12 +271,8 @@ def _choose_steps(steps: Iterable[str] | str | None, ladder: dict[str, Any]) -> 
     return [step for step in ladder if step in wanted]
 
 
-def _as_text(model: Given) -> str:
-    if isinstance(model, str):
-        return model
-    if isinstance(model, CFAFit):
-        return model.call.model
-    return as_structure(model, "model").to_lavaan()
+def _as_text(model: str | Structure) -> str:
+    return model if isinstance(model, str) else model.to_lavaan()
 
 
 def _text_items(model: str, ordered: object) -> list[str]:

@@ -22,7 +22,7 @@ from dtstat.sem.least_squares import least_squares_slope
 from dtstat.sem.matrices import Layout
 from dtstat.sem.normal import expected_information, objective
 from dtstat.sem.parameters import Model, Parameter, place_of
-from dtstat.structure.structure import Structure, legend, r_names
+from dtstat.structure.structure import Structure, legend, plain_structure, r_names
 
 _QUANTILE = 1.959963984540054  # of the normal distribution, for intervals of 95 %
 _FLAT = 1e-8  # share of a candidate's information that must not be explained by the model's
@@ -152,7 +152,7 @@ def measurement_structure(estimate: SEMEstimate) -> Structure:
         if row.op == "=~" and row.rhs in model.observed:
             keys.setdefault(row.lhs, []).append(row.rhs)
     measured = {item for items in keys.values() for item in items}
-    plain = Structure.from_keys(keys, [name for name in model.observed if name in measured])
+    plain = plain_structure(keys, [name for name in model.observed if name in measured])
     negative = plain.support & (loadings < 0)
     return Structure(plain.support, plain.item_names, plain.factor_names, negative)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,7 +98,10 @@ def compare(estimated: Given, truth: Given) -> Comparison:
     """
     from scipy.optimize import linear_sum_assignment
 
-    estimated, truth = as_structure(estimated, "estimated"), as_structure(truth, "truth")
+    items = None if isinstance(truth, Mapping) else as_structure(truth, "truth").item_names
+    estimated = as_structure(estimated, "estimated", lambda: items or ())
+    found = estimated.item_names
+    truth = as_structure(truth, "truth", lambda: found)
     A, B = _same_items(estimated, truth), truth.support
     # Counts of so few items are exact in products of floating-point numbers, which are fast.
     overlap = (A.T.astype(np.float32) @ B.astype(np.float32)).astype(np.int64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -23,6 +23,7 @@ from dtstat.core.arrays import BoolArray
 from dtstat.core.errors import InputError, nearest, printable, shown
 from dtstat.core.tables import Printed
 from dtstat.data.checks import check_writable_names
+from dtstat.data.keys import read_key
 
 _R_WORDS = frozenset(
     {
@@ -90,8 +91,9 @@ class Structure(Printed):
     ) -> Structure:
         """Build from a scoring key: factor name → its items, as psych writes it.
 
-        A leading minus marks an item that loads negatively. Items are those of ``item_names`` or,
-        without it, those of the key in order of appearance.
+        A leading minus marks an item that loads negatively; but an item that is called "-1" in
+        ``item_names`` is written so, and if there is a "1" besides, "-1" is refused. Items are
+        those of ``item_names`` or, without it, those of the key in order of appearance.
         """
         if not isinstance(keys, Mapping):
             raise checks.refusal("keys", "a dict from factor to items", keys, "As to_keys() gives.")
@@ -102,21 +104,22 @@ class Structure(Printed):
             item_names = list(dict.fromkeys(every))
         letters = list(item_names) if isinstance(item_names, str) else item_names
         items = checks.texts("item_names", letters, "Give a name for every item.")
-        position = {name: i for i, name in enumerate(items)}
-        A = np.zeros((len(items), len(sets)), dtype=bool)
+        known = dict.fromkeys(items)
+        return cls._of({k: [read_key(name, known) for name in v] for k, v in sets.items()}, items)
+
+    @classmethod
+    def _of(
+        cls, children: Mapping[str, Iterable[tuple[str, bool]]], item_names: Sequence[str]
+    ) -> Structure:
+        """Build from the items of each factor, and whether they are reversed."""
+        position = {name: i for i, name in enumerate(item_names)}
+        A = np.zeros((len(item_names), len(children)), dtype=bool)
         negative = A.copy()
-        for k, names in enumerate(sets.values()):
-            for name in names:
-                item = name if name in position else name.removeprefix("-")
-                if item not in position:
-                    raise InputError(
-                        f"`keys` names the item '{item}', which is not among the items. "
-                        + nearest(item, items),
-                        "keys",
-                    )
+        for k, signed in enumerate(children.values()):
+            for item, turned in signed:
                 A[position[item], k] = True
-                negative[position[item], k] = item != name
-        return cls(A, items, list(sets), negative)
+                negative[position[item], k] = turned
+        return cls(A, item_names, list(children), negative)
 
     @property
     def n_items(self) -> int:
@@ -266,6 +269,29 @@ class Structure(Printed):
         if self.uncovered:
             rows.append("  in no factor: " + " ".join(self.uncovered))
         return "\n".join(map(printable, [head, *rows]))
+
+
+def plain_structure(children: Mapping[str, Iterable[str]], item_names: Sequence[str]) -> Structure:
+    """Structure of the items of each factor, by their names as they are: no minus reverses."""
+    return Structure._of(
+        {k: [(name, False) for name in v] for k, v in children.items()}, item_names
+    )
+
+
+def keyed_structure(
+    keys: Mapping[str, Iterable[str]], items: Callable[[], Iterable[str]] | None
+) -> Structure:
+    """Structure of the items that keys name; only a minus needs to know which items there are."""
+    plain = Structure.from_keys(keys)
+    if items is None or not plain.reversed.any():
+        return plain
+    known = list(items())
+    if not any(name.startswith("-") for name in known):
+        return plain
+    whole = Structure.from_keys(keys, known)
+    named = np.flatnonzero(whole.support.any(axis=1))
+    names = [known[i] for i in named]
+    return Structure(whole.support[named], names, whole.factor_names, whole.reversed[named])
 
 
 def _checked_support(support: npt.ArrayLike) -> BoolArray:

@@ -19,7 +19,7 @@ them, says what a name stands for.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from typing import Any, Literal, NoReturn
@@ -29,7 +29,7 @@ import pandas as pd
 
 from dtstat.core.errors import InputError
 from dtstat.core.saved import register
-from dtstat.structure.structure import Structure, read_legend
+from dtstat.structure.structure import Structure, keyed_structure, plain_structure, read_legend
 
 Given = Structure | Mapping[str, Any] | str | Any  # the last: a result that has a structure
 Operator = Literal["=~", "~", "~~", "~1", "|", "~*~"]
@@ -221,12 +221,22 @@ def measured_structure(model: str) -> Structure:
             keys.setdefault(term.lhs, []).append(term.rhs)
     if not keys:
         raise InputError("`model` has no factors. For example: 'f =~ x1 + x2 + x3'.", "model")
-    # Names as they are written: here no minus in front of one means that it is reversed.
-    return Structure.from_keys(keys, list(dict.fromkeys(chain(*keys.values()))))
+    return plain_structure(keys, list(dict.fromkeys(chain(*keys.values()))))
 
 
-def as_structure(value: object, argument: str) -> Structure:
+def as_structure(
+    value: object, argument: str, items: Callable[[], Iterable[str]] | None = None
+) -> Structure:
     """Return the structure that was given in one of its forms.
+
+    Parameters
+    ----------
+    value
+        What was given.
+    argument
+        Name of the argument.
+    items
+        Finds the names there are, if they are known: "-1" in a key may be the name of an item.
 
     Raises
     ------
@@ -236,7 +246,7 @@ def as_structure(value: object, argument: str) -> Structure:
     if isinstance(value, Structure):
         return value
     if isinstance(value, Mapping):
-        return Structure.from_keys(value)
+        return keyed_structure(value, items)
     if isinstance(value, str):
         return measured_structure(value)
     found = getattr(value, "structure", None)

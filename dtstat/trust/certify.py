@@ -18,7 +18,7 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.core.parallel import one_thread
-from dtstat.data.items import ItemData, as_items
+from dtstat.data.items import ItemData, as_items, item_names
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import Missing, dependence_matrix
 from dtstat.dependence.influence import draw_rows, most_rows, pair_influences
@@ -150,7 +150,9 @@ def certify(
     if isinstance(structure, DTFit):
         missing = structure.call.missing
         measure = structure.call.measure if measure is None else measure
-    asked = None if structure is None else as_structure(structure, "structure")
+    asked = None
+    if structure is not None:
+        asked = as_structure(structure, "structure", lambda: item_names(data))
     with one_thread():
         source, matrix, items = _source(data, asked, measure, missing)
         n = cast(int, matrix.n_obs)

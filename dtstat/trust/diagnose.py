@@ -19,6 +19,7 @@ from dtstat.core.checkpoints import CheckpointFile, Ledger, checkpoint_seed, dig
 from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
+from dtstat.data.items import item_names
 from dtstat.dependence.api import Data, dependence
 from dtstat.dependence.compute import RowDependence
 from dtstat.dependence.matrix import DependenceMatrix
@@ -185,7 +186,7 @@ between factors
             "`structure` is required: a margin belongs to a structure. Give a Structure, or a fit.",
             "structure",
         )
-    structure = as_structure(structure, "structure")
+    structure = as_structure(structure, "structure", lambda: item_names(data))
     if isinstance(data, DependenceMatrix):
         matrix = data.select(structure.item_names)
     else:

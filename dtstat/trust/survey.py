@@ -107,7 +107,7 @@ class SurveyDesign(Printed):
 
     def closed_form(self, measure: str) -> bool:
         """Whether population dependence and standard errors are formulas."""
-        return self.levels is None and measure in LATENT_VARIANCES
+        return self.levels is None and isinstance(measure, str) and measure in LATENT_VARIANCES
 
     @one_thread()
     def dependence(self, measure: str = "kendall", seed: int = 0) -> DependenceMatrix:

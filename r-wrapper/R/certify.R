@@ -54,7 +54,7 @@ dt_certify <- function(x, error = 0.05, structure = NULL, measure = NULL, min_ch
   if (inherits(x, "dt_fit")) {
     stop_input("A fit does not keep its answers. Call dt_certify(data, structure = fit).")
   }
-  if (!is.null(structure) && !inherits(structure, "dt_fit")) structure <- dt_structure(structure)
+  if (!is.null(structure) && !inherits(structure, "dt_fit")) structure <- structure_argument(structure, "structure", x)
   arguments <- list(
     data = x, error = error, structure = structure, measure = measure,
     min_children = min_children, guarantee = guarantee, missing = missing, n_draws = n_draws, n_splits = n_splits,

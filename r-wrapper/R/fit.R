@@ -108,7 +108,7 @@ dt_fit.default <- function(x, n_factors = NULL, measure = "spearman", search = "
     held <- if (named || !is.null(dots$cor)) measure else "pearson"
     x <- dt_dependence_matrix(as.matrix(x), n_obs, held)
   }
-  if (!is.null(structure)) structure <- structure_argument(structure, "structure")
+  if (!is.null(structure)) structure <- structure_argument(structure, "structure", x)
   call <- match.call()
   call[[1]] <- as.name("dt_fit")
   arguments <- list(

@@ -21,7 +21,7 @@ fit_model <- function(name, frame, call, ...) {
   }
   given[own] <- dots
   check_given(given, name)
-  given$model <- given_model(given$model)
+  given$model <- given_model(given$model, given$x)
   given$missing <- lower_case(given$missing)
   if (any(given$missing %in% c("ml", "direct"))) given$missing <- "fiml"
   names(given)[names(given) == "x"] <- "data"
@@ -80,7 +80,7 @@ is_model <- function(x) {
 }
 
 # lavaan's users write a text of several lines as one string or as several.
-given_model <- function(model) {
+given_model <- function(model, data) {
   if (inherits(model, "dt_cfa")) return(model$model)
-  if (is.character(model)) paste(model, collapse = "\n") else structure_argument(model, "model")
+  if (is.character(model)) paste(model, collapse = "\n") else structure_argument(model, "model", data)
 }

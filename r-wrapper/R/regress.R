@@ -27,7 +27,7 @@
 #' }
 dt_regress <- function(formula, fit, data) {
   call <- match.call()
-  if (!inherits(fit, "dt_fit")) fit <- dt_structure(fit)
+  if (!inherits(fit, "dt_fit")) fit <- structure_argument(fit, "fit", data)
   factors <- if (inherits(fit, "dt_fit")) fit$structure$factors else fit$factors
   if (!is.data.frame(data)) stop_input("`data` must be a data frame with items and covariates.")
   if (is.character(formula)) formula <- tryCatch(stats::as.formula(formula), error = function(e) {

@@ -35,7 +35,7 @@ dt_reliability <- function(x, keys = NULL, answers = NULL) {
     if (is.null(keys)) {
       stop_input("`keys` must say which items make up which scale, as in list(A = c(\"A1\", \"-A2\")).")
     }
-    found <- ask("reliability", list(data = x, keys = dt_structure(keys)), call = call)
+    found <- ask("reliability", list(data = x, keys = structure_argument(keys, "keys", x)), call = call)
   }
   structure(without_nan(found), class = "dt_reliability")
 }

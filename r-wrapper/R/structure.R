@@ -6,7 +6,8 @@
 #' @param x One of: a matrix or data frame of items by factors, `TRUE` or 1 where an item belongs; a
 #'   matrix of loadings, or a result that has one, of psych's `fa`, of `factanal`, [dt_efa()] or
 #'   [dt_cfa()]; a list of keys as psych has them, `list(A = c("-A1", "A2"))`, with a minus for items
-#'   that load negatively; a model text of lavaan such as `"A =~ A1 + A2"`; a result of [dt_fit()] or
+#'   that load negatively (an item that `item_names` or the data call "-A1" is written so; if there is an
+#'   "A1" besides, "-A1" is refused); a model text of lavaan such as `"A =~ A1 + A2"`; a result of [dt_fit()] or
 #'   [dt_simulate()].
 #' @param item_names Names of the items, where `x` has none or to replace them. For keys and model
 #'   texts: all items there are, also those of no factor.
@@ -31,7 +32,8 @@ dt_structure <- function(x, item_names = NULL, factor_names = NULL, reversed = N
                          cutoff = 0.3) {
   if (inherits(x, "formula")) stop_input("`x` is a formula; write it as text: \"F =~ x1 + x2\".")
   if (is_model_text(x)) {
-    x <- ask("lavaan_structure", list(model = x), call = sys.call())$keys
+    x <- ask("lavaan_structure", list(model = x), call = sys.call())
+    x <- if (is.null(item_names)) with_signs(x$support * 1, x$reversed) else x$keys
   } else if (is.list(x) && inherits(x$structure, "dt_structure")) {
     x <- x$structure
   }
@@ -49,11 +51,21 @@ dt_structure <- function(x, item_names = NULL, factor_names = NULL, reversed = N
 as_structure <- dt_structure
 
 # The structure that is given as an argument, which messages name.
-structure_argument <- function(x, argument) {
-  tryCatch(dt_structure(x), dtstat_error_input = function(e) {
-    e$message <- sub("^`x`", paste0("`", argument, "`"), e$message)
-    stop(e)
-  })
+# "-1" in its keys may be the name of a column of the data.
+structure_argument <- function(x, argument, data = NULL) {
+  columns <- as.character(colnames(data))
+  tryCatch(
+    if (is_keys(x) && any(startsWith(columns, "-"))) {
+      signs <- signs_of_keys(x, columns)
+      dt_structure(signs[rowSums(signs != 0) > 0, , drop = FALSE])
+    } else {
+      dt_structure(x)
+    },
+    dtstat_error_input = function(e) {
+      e$message <- sub("^`x`", paste0("`", argument, "`"), e$message)
+      stop(e)
+    }
+  )
 }
 
 is_model_text <- function(x) is.character(x) && length(x) == 1 && grepl("=~", x, fixed = TRUE)
@@ -66,6 +78,15 @@ is_keys <- function(x) {
 signs_of_keys <- function(keys, item_names) {
   if (is.null(names(keys))) names(keys) <- paste0("F", seq_along(keys))
   known <- as.character(item_names)
+  minus <- grep("^-", intersect(unlist(keys), known), value = TRUE)
+  twin <- minus[sub("^-", "", minus) %in% known]
+  if (length(twin)) {
+    stop_input(
+      "`keys` has '", twin[1], "', which may be the item '", twin[1], "' or the item '",
+      sub("^-", "", twin[1]), "' reversed, as there are both. Rename one of them, or give dt_structure() ",
+      "with `reversed`."
+    )
+  }
   sets <- lapply(keys, function(items) ifelse(items %in% known, items, sub("^-", "", items)))
   items <- if (is.null(item_names)) unique(unlist(sets)) else known
   absent <- setdiff(unlist(sets), items)

@@ -125,7 +125,7 @@ fit_options <- function(options) {
 dt_margin <- function(x, structure = NULL, measure = "kendall") {
   call <- match.call()
   if (!is.null(structure)) {
-    structure <- structure_argument(structure, "structure")
+    structure <- structure_argument(structure, "structure", x)
   } else if (!inherits(x, "dt_survey_design")) {
     stop_input("`structure` is required: a margin belongs to a structure. See dt_structure().")
   }

@@ -317,7 +317,7 @@ def hello(draw: Any) -> None:
 @entry("sklearn.DependenceThresholding", 1.0)
 def estimator(draw: Any) -> None:
     """As scikit-learn documents it: ValueError or TypeError, of its own checks or of ours."""
-    others = ("data", "n_obs", "seed", "progress", "checkpoint")
+    others = ("data", "labels", "n_obs", "seed", "progress", "checkpoint")
     options = arguments(draw, "fit", dt.fit, **dict.fromkeys(others))
     for name in others:
         options.pop(name)

@@ -31,6 +31,21 @@ test_that("structures come from keys, syntax, loadings and psych", {
   expect_equal(dt_compare(dt_structure(fa), dt_fit(nine())$structure)$n_factors, c(3L, 3L))
 })
 
+test_that("an item may be called -1, and two meanings are refused", {
+  twins <- stats::setNames(data.frame(1:3, 3:1, c(2, 1, 3)), c("1", "-1", "2"))
+  keys <- list(A = c("-1", "2"))
+  expect_equal(structure_argument(keys, "keys", twins[-1])$items, c("-1", "2"))
+  expect_false(any(structure_argument(keys, "keys", twins[-1])$reversed))
+  expect_equal(dt_structure(keys)$items, c("1", "2"))
+  expect_error(structure_argument(keys, "keys", twins), "the item '-1' or the item '1' reversed")
+  skip_without_python()
+  named <- stats::setNames(nine(), c("-1", 2:9))
+  expect_equal(dt_reliability(named, list(A = c("-1", "2", "3")))$items$item, c("-1", "2", "3"))
+  expect_equal(dt_fit(named, structure = list(A = c("-1", "2", "3")))$structure$items, c("-1", "2", "3"))
+  fit <- dt_fit(named)
+  expect_setequal(dt_structure(as_lavaan(fit))$items, names(named))
+})
+
 test_that("a covariance matrix is no people", {
   skip_without_python()
   S <- cov(nine())
@@ -68,6 +83,25 @@ test_that("lavaan reads any names, and factors point the same way there", {
   scores <- diag(cor(lavaan::lavPredict(theirs), predict(fit, data)))
   expect_true(all(scores > .9))
   expect_error(as_lavaan(fit, nine()), "There is no item")
+})
+
+test_that("names from strangers come back from lavaan", {
+  skip_without_python()
+  skip_if_not_installed("lavaan")
+  plain <- dt_fit(nine())
+  chisq <- lavaan::fitMeasures(lavaan::cfa(as_lavaan(plain), nine()), "chisq")[[1]]
+  sets <- list(
+    c("~", "-1", "1", "a=~b", "[b]", "*b*", "none", "=1+1", "a\nb"),
+    c("\u00e9", "e\u0301", "\U0001F600", strrep("L", 300), "</script>", "@sum", "\u202egnp", "$x_1$", "const")
+  )
+  for (names in sets) {
+    data <- stats::setNames(nine(), names)
+    fit <- dt_fit(data)
+    expect_output(print(summary(fit)), "Standardized loadings")
+    given <- as_lavaan(fit, data)
+    expect_equal(lavaan::fitMeasures(lavaan::cfa(given$model, given$data), "chisq")[[1]], chisq, tolerance = 1e-6)
+    expect_setequal(rownames(dt_cfa(data, as_lavaan(fit))$loadings), names)
+  }
 })
 
 test_that("models of two levels are the same to lavaan and here", {

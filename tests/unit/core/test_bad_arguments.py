@@ -226,3 +226,51 @@ def test_a_study_of_more_data_sets_than_memory():
 
     with pytest.raises(dt.InputError, match="`reps` must be a whole number of at most"):
         studies.highdim(2**31, sizes=20)
+
+
+def test_a_label_is_text_before_anything_is_made_of_it():
+    summary = dt.fit(X).summary()
+    for label in (Unprintable(), 3, b"tab"):
+        with pytest.raises(dt.InputError, match="`label` must be a text"):
+            summary.to_latex(label=label)
+
+
+@pytest.mark.parametrize("measure", [{"a": 1}, np.array("x"), ["kendall"]])
+def test_the_margin_of_a_design_by_no_measure(measure):
+    with pytest.raises(dt.InputError, match="measure"):
+        dt.margin(dt.survey_design(2, 3), measure=measure)
+
+
+def test_progress_is_no_class():
+    with pytest.raises(dt.InputError, match="`progress` must be"):
+        dt.dependence(X, "kendall", progress=int)
+
+
+@pytest.mark.parametrize("data", [np.array(3), np.array("x")])
+def test_a_model_of_a_single_number(data):
+    with pytest.raises(dt.InputError):
+        dt.cfa(data, "f =~ x1 + x2 + x3")
+
+
+def test_nothing_to_test_where_the_data_say_nothing():
+    fit = dt.cfa(X, "f =~ x1 + x2 + x3")
+    with pytest.raises(dt.InputError, match="say nothing about x1 ~1"):
+        dt.score_test(fit, add="x1 ~ 1")
+
+
+@pytest.mark.filterwarnings("ignore::dtstat.core.errors.DTWarning")
+@pytest.mark.parametrize("measure", ["kendall", "pearson"])
+def test_copies_of_one_item_are_one_factor(measure):
+    assert dt.fit(np.repeat(X[:, :1], 6, axis=1), measure=measure).n_factors == 1
+
+
+def test_more_workers_than_any_machine_has():
+    with pytest.raises(dt.InputError, match="`n_jobs` must be a whole number of at most"):
+        dt.dependence(X, n_jobs=2**31)
+
+
+@pytest.mark.parametrize("given", [{"estimator": np.ones(2)}, {"missing": np.ones(2)}])
+def test_steps_of_invariance_by_no_estimator(given):
+    table = pd.DataFrame(X, columns=[f"x{k + 1}" for k in range(6)]).assign(g=np.arange(60) % 2)
+    with pytest.raises(dt.InputError, match=next(iter(given))):
+        dt.invariance(table, "f =~ x1 + x2 + x3", "g", **given)

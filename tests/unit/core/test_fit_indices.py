@@ -33,3 +33,9 @@ def test_a_scaling_that_is_not_positive_scales_nothing():
     assert np.isnan(factors).any()
     assert (factors[~np.isnan(factors)] > 0).all()
     assert (np.isnan(scaled) == np.isnan(factors)).all()
+
+
+def test_an_interval_of_a_chi_square_beyond_the_reach_of_the_series():
+    lower, upper = rmsea_interval(2.5e10, 9, 1000)
+    assert 0 < lower < np.sqrt(2.5e10 / 9 / 1000) < upper
+    assert upper / lower == pytest.approx(1, abs=1e-4)

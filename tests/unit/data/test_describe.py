@@ -157,7 +157,7 @@ def test_limits_and_labels_say_what_is_possible():
 @pytest.mark.parametrize(
     ("keys", "message"),
     [({"a": ["q1", "q2"]}, "at least 3 scales"), (3, "a dict, a structure or a fit"),
-     ({"a": ["q1", "-q9x"]}, "must have items of the data; got '-q9x'")],
+     ({"a": ["q1", "-q9x"]}, "names the item 'q9x', which is not among")],
 )  # fmt: skip
 def test_keys_that_cannot_be(keys, message):
     with pytest.raises(InputError, match=message):

@@ -1,5 +1,8 @@
 """Numbers that could be read in two ways, or that computing would merge, are refused by name."""
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -57,7 +60,13 @@ def test_large_whole_numbers_of_a_file(tmp_path):
     assert read_survey(whole)["id"].tolist() == [LARGE + 1, LARGE, 5]  # as they are
     with pytest.raises(InputError, match=f"item 'id' holds {LARGE + 1} in row 1"):
         dt.dependence(whole)
-    for text in (f"id,b\n1,1\n{LARGE + 1},2\n,3\n", f"id,b\n1,1\n{10**30 + 1},2\n3,3\n"):
+    for first, cell, last in (
+        (1, LARGE + 1, ""),
+        (1, 10**30 + 1, 3),
+        (1, f"{LARGE + 1}.0", 3),
+        (1.5, f"{LARGE + 1}.", 3),
+    ):
+        text = f"id,b\n{first},1\n{cell},2\n{last},3\n"
         with pytest.raises(InputError, match=r"item 'id' holds .* in row 2"):
             read_survey(written(tmp_path, text))
         assert read_survey(tmp_path / "answers.csv", columns="b").shape == (3, 1)
@@ -72,6 +81,9 @@ def test_large_whole_numbers_of_a_file(tmp_path):
         [1, -LARGE - 1, 2],
         ["1", str(LARGE + 1), "2"],
         pd.Series([1, LARGE + 1, None], dtype=object),
+        ["1", f"{LARGE + 1}.0", "2"],
+        [Decimal(1), Decimal(LARGE + 1), Decimal(2)],
+        [1, Fraction(LARGE + 1), 2],
     ],
 )
 def test_large_whole_numbers_in_memory(column):
@@ -83,3 +95,21 @@ def test_large_whole_numbers_in_memory(column):
 def test_numbers_that_have_a_float_are_taken(column):
     found = dt.dependence(pd.DataFrame({"a": column, "b": [1, 3, 2]}))
     assert found.values[0, 1] == pytest.approx(1)
+
+
+def test_large_whole_numbers_behind_a_decimal_comma(tmp_path):
+    with pytest.raises(InputError, match=r"item 'id' holds .* in row 2"):
+        read_survey(written(tmp_path, f"id;b\n1,5;1\n{LARGE + 1},0;2\n3,5;3\n"))
+
+
+@pytest.mark.filterwarnings("ignore:Items 'a' and 'b' have only")
+@pytest.mark.parametrize("kind", ["int64", "uint64", "decimal"])
+def test_large_whole_numbers_of_arrow(kind):
+    arrow = pytest.importorskip("pyarrow")
+    types = {"int64": arrow.int64(), "uint64": arrow.uint64(), "decimal": arrow.decimal128(20)}
+    small = {"a": arrow.array([1, 2, None, 4], types[kind]), "b": [1, 3, 2, 4]}
+    assert dt.dependence(arrow.table(small)).values[0, 1] == pytest.approx(1)
+    cells = [1, LARGE + 1, None, 2]
+    table = arrow.table({"a": arrow.array(cells, types[kind]), "b": [1, 2, 3, 4]})
+    with pytest.raises(InputError, match=r"item 'a' holds .* in row 2"):
+        dt.dependence(table)

@@ -1,0 +1,101 @@
+"""Cells as people and programs write numbers: each is the number it says, or is refused by name."""
+
+import datetime
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dtstat as dt
+from dtstat.core.errors import InputError
+
+RIGHT = {
+    "-0": 0.0,
+    "+3": 3.0,
+    "00012": 12.0,
+    " 3 ": 3.0,
+    ".5": 0.5,
+    "1.": 1.0,
+    "1e3": 1000.0,
+    "1E+3": 1000.0,
+    "１２": 12.0,
+    "٣": 3.0,
+    "1e-400": 0.0,
+    "NA": math.nan,
+    "N/A": math.nan,
+    ".": math.nan,
+    "": math.nan,
+}
+REFUSED = [
+    *("1,5", "1,234", "1,234,567", "1.234.567", "1 234", "1'234", "1\u00a0234", "1_234", "5,"),
+    *("5%", "50 %", "$5", "5€", "0x1F", "½", "1/2", "²", "−3", "3*", "<1", "=3", "'3", "3\u200b"),
+    *("n/a", "-", "--", "?", "NULL", "#N/A", "TRUE", "yes", "2020-01-05", "1-2", "12:30", "1j"),
+    *("9007199254740993", "9007199254740993.0", "-9007199254740993", "12345678901234567890"),
+]  # fmt: skip
+COLUMNS = [  # of a whole item
+    *(["1,5", "2,5"], ["1,234", "2,345"], ["1.234.567", "2.345.678"], ["1 234", "2 345"]),
+    *(["1'234", "2'345"], ["9007199254740993.0", "5"]),
+]  # fmt: skip
+
+
+def written(folder, cells, separator=","):
+    """A file whose second item has these cells among plain numbers, from the third row on."""
+    numbers = np.random.default_rng(1).normal(size=(12, 3)).round(2)
+    table = pd.DataFrame(numbers, columns=["a", "b", "c"]).astype(object)
+    for row, cell in enumerate(cells, start=2):
+        table.iloc[row, 1] = cell
+    text = table.to_csv(None, index=False, sep=separator)
+    file = folder / "answers.csv"
+    file.write_text(text.replace(".", ",") if separator == ";" else text, encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("cell", RIGHT)
+def test_what_a_number_says(tmp_path, cell):
+    value = dt.read_survey(written(tmp_path, [cell]))["b"].tolist()[2]
+    assert value == pytest.approx(RIGHT[cell], nan_ok=True)
+
+
+@pytest.mark.parametrize("cell", REFUSED)
+def test_what_is_no_number_is_refused_by_its_cell(tmp_path, cell):
+    with pytest.raises(InputError, match=r"item 'b' .* in row 3"):
+        dt.dependence(written(tmp_path, [cell]))
+
+
+@pytest.mark.parametrize("cell", ["1e400", "-1e400", "inf"])
+def test_what_is_not_finite_is_refused_by_its_cell(tmp_path, cell):
+    with pytest.raises(InputError, match="inf in item 'b', row 3"):
+        dt.dependence(written(tmp_path, [cell]))
+
+
+@pytest.mark.parametrize("cells", COLUMNS)
+def test_columns_that_may_be_read_in_two_ways(tmp_path, cells):
+    table = pd.DataFrame({"a": [1.5, 2.5] * 5, "b": cells * 5})
+    table.to_csv(tmp_path / "answers.csv", index=False)
+    with pytest.raises(InputError, match=r"item 'b' holds .* in row 1"):
+        dt.read_survey(tmp_path / "answers.csv")
+
+
+@pytest.mark.parametrize("cell", ["1.234", "1.234.567", "1 234,5", "5,5 %", "1,2,3"])
+def test_strange_cells_of_a_file_with_decimal_commas(tmp_path, cell):
+    file = written(tmp_path, ["cell"], ";")
+    file.write_text(file.read_text().replace("cell", cell))
+    with pytest.raises(InputError, match=r"item 'b' .* in row 3"):
+        dt.read_survey(file)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [datetime.date(2020, 1, 2), datetime.time(3), pd.Timedelta(1, "D"), 1j, "3,5", [1], b"3"],
+)
+def test_objects_that_are_no_numbers(cell):
+    table = pd.DataFrame({"a": [1.0, 2, 3], "b": pd.Series([1, 2, cell], dtype=object)})
+    with pytest.raises(InputError, match=r"item 'b' .* in row 3"):
+        dt.dependence(table)
+
+
+@pytest.mark.parametrize("cells", [[True, False, True], ["TRUE", "FALSE", "TRUE"]])
+def test_truth_is_one_and_zero(tmp_path, cells):
+    pd.DataFrame({"a": [1.5, 2, 3], "b": cells}).to_csv(tmp_path / "a.csv", index=False)
+    assert dt.read_survey(tmp_path / "a.csv")["b"].tolist() == [1, 0, 1]
