@@ -24,6 +24,7 @@ def main() -> None:
     of_paths = [gain, same_path, partial(growth, sizes=sizes)]
     of_fits = [
         partial(fits.growth, sizes=tuple(p for p in sizes if p <= fits.SIZES[-1])),
+        partial(fits.crossed, sizes=tuple(p for p in fits.CROSSED if p <= most)),
         fits.few_rows,
         partial(fits.on_a_cluster, p=asked.cluster_items or most),
     ]

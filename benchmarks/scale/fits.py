@@ -27,6 +27,26 @@ SIZES = (1_000, 2_000, 5_000, 10_000, 20_000)
 TARGET = 200_000
 WANTED_MINUTES, WANTED_GB, WANTED_F1 = 10, 6, 0.95  # of the largest size
 FEW_ROWS = ((2_000, 50), (2_000, 70), (2_000, 100), (2_000, 150))  # items, rows
+CROSSED = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000)
+SECOND, ONE_IN = 0.4, 10  # second loadings, and which items have one
+CALLS = {"plain": {}, "refined": {"refine": True}, "sequential": {"search": "sequential"}}
+CROSSED_FIT = """
+import json, os, time
+import dtstat as dt
+from benchmarks.scale.fits import CALLS, crossed_survey
+from dtstat.core.errors import EstimationWarning, silenced
+with silenced(EstimationWarning):
+    for p in (60, 300, 1020):  # compiled, and loaded
+        dt.fit(crossed_survey(p, 200, 1)[0], refine=True)
+    X, truth = crossed_survey({p}, {n}, 1)
+    found = {{"items": {p}}}
+    for name, how in CALLS.items():
+        cpu = time.process_time()
+        fit = dt.fit(X, **how)
+        found[f"{{name}}, cpu s"] = time.process_time() - cpu
+        found[f"{{name}}, F1"] = dt.compare(fit, truth).f1
+    print(json.dumps(found | {{"load": os.getloadavg()[0]}}))
+"""
 FIT = """
 import json, os, resource, time
 import dtstat as dt
@@ -63,6 +83,45 @@ def truth(p: int, names: tuple[str, ...]) -> dt.Structure:
     """Return the structure behind :func:`survey`."""
     own = np.arange(p)[:, None] // PER_FACTOR
     return dt.Structure(own == np.arange(p // PER_FACTOR), names)
+
+
+def crossed_survey(p: int, n: int, seed: int) -> tuple[np.ndarray[Any, Any], dt.Structure]:
+    """Draw the same with one item in ten that loads on another factor, too."""
+    rng = np.random.default_rng(seed)
+    d, items = p // PER_FACTOR, np.arange(p)
+    L = np.zeros((p, d))
+    L[items, items // PER_FACTOR] = LOADING
+    some = rng.choice(p, p // ONE_IN, replace=False)
+    L[some, (some // PER_FACTOR + rng.integers(1, d, len(some))) % d] = SECOND
+    factors = math.sqrt(CORRELATION) * rng.standard_normal((n, 1))
+    factors = factors + math.sqrt(1 - CORRELATION) * rng.standard_normal((n, d))
+    names = tuple(f"x{k + 1}" for k in range(p))
+    return factors @ L.T + LOADING * rng.standard_normal((n, p)), dt.Structure(L != 0, names)
+
+
+def crossed(report: Report, sizes: tuple[int, ...] = CROSSED) -> None:
+    """Measure second loadings: what looking for them takes and finds, by the number of items."""
+    rows: list[dict[str, Any]] = []
+    for p in sizes:
+        rows.append(json.loads(fresh_python(CROSSED_FIT.format(p=p, n=N))))
+        print(rows[-1], flush=True)
+    frame = pd.DataFrame(rows)
+    steps = np.log(frame["items"] / frame["items"].shift())
+    for name in CALLS:
+        cpu = frame[f"{name}, cpu s"]
+        at = list(frame.columns).index(f"{name}, F1")
+        frame.insert(at, f"{name}, as p^", np.log(cpu / cpu.shift()) / steps)
+    report.heading("Second loadings")
+    title = (
+        f"dt.fit, n = {N}, as above, but one item in {ONE_IN} loads {SECOND} on another factor, "
+        "too; one process"
+    )
+    report.table(frame.astype({"items": str}), title)
+    report.line(
+        'refined: `refine=True`; sequential: `search="sequential"`. Beyond 1,000 items they follow '
+        "the edges of the graph of the strongest pairs, 64 per item at most, on average; up to "
+        "there they work with the matrix."
+    )
 
 
 def _measure(p: int, n: int, seed: int = 1) -> dict[str, Any]:
