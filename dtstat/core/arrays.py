@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from multiprocessing import current_process
 from typing import Any, TypeVar, cast
 
@@ -34,10 +33,10 @@ def kernel(function: F) -> F:
     Kernels are cached on disk and release the interpreter lock, so that threads can run them side
     by side. Call them in blocks of a fraction of a second, so that Ctrl-C works.
     """
-    compiled = njit(**_HOW)(function)
-    with suppress(RuntimeError):  # no folder that one may write to
-        compiled.enable_caching()
-    return cast(F, compiled)
+    try:
+        return cast(F, njit(**_HOW, cache=True)(function))
+    except RuntimeError:  # no folder that one may write to
+        return cast(F, njit(**_HOW)(function))
 
 
 def part(function: F) -> F:
