@@ -125,9 +125,8 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(PY)
 	$(PIP) -e .
 	@touch $@
 
-# What a first fit compiles, which is kept beside the sources.
 $(VENV)/.compiled: $(VENV)/.dev
-	$(PY) -c 'import dtstat as dt; [dt.fit(dt.load_dataset(name)) for name in ("holzinger_swineford_9", "likert_survey")]'
+	$(VENV)/bin/dtstat compile
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(PY)

@@ -17,7 +17,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Many workers, many items.")
     parser.add_argument("--most-items", type=int, default=SIZES[-1])
     parser.add_argument("--cluster-items", type=int, help="of a fit on a cluster; as many without")
-    parser.add_argument("--only", choices=("paths", "fits", "accuracy"))
+    parser.add_argument("--only", choices=("paths", "fits", "cluster", "accuracy"))
     asked = parser.parse_args()
     most = asked.most_items
     sizes = tuple(p for p in (*SIZES, 50_000, 100_000) if p <= most)
@@ -34,6 +34,10 @@ def main() -> None:
         "fits": ("scale_fits", "Whole fits of many items", of_fits),
         "accuracy": ("scale_accuracy", "How accurate a fit without a matrix is", of_accuracy),
     }
+    if asked.only == "cluster":  # printed, to put in the place of the last part of a page
+        report = Report()
+        fits.on_a_cluster(report, asked.cluster_items or most)
+        return
     for name in [asked.only] if asked.only else pages:
         write_page(*pages[name])
 

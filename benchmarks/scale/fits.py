@@ -5,9 +5,11 @@ Each size runs in a process of its own, so that its peak memory is its own.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
+import resource
 import signal
 import tempfile
 import time
@@ -65,6 +67,17 @@ print(json.dumps({{"cpu s": cpu, "wall s": wall, "load": os.getloadavg()[0],
     "levels": len(fit.tree), "factors": d, "supported": fit.supported, "F1": found.f1,
     "loading": float(fit.estimate.loadings.max(axis=1).mean()),
     "correlation": float((Phi.sum() - d) / max(d * (d - 1), 1))}}))
+"""
+ALONE = """
+import json, resource, time
+import dtstat as dt
+from benchmarks.scale.fits import digest
+from dtstat.core.errors import EstimationWarning, silenced
+with silenced(EstimationWarning):
+    start = time.perf_counter()
+    found = digest(dt.fit({file!r}))
+print(json.dumps([found, time.perf_counter() - start,
+    resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6]))
 """
 
 
@@ -204,32 +217,41 @@ def on_a_cluster(report: Report, p: int) -> None:
     with tempfile.TemporaryDirectory() as folder, silenced(EstimationWarning):
         file = Path(folder) / "answers.npy"
         np.save(file, survey(p, N, 1))
-        start = time.perf_counter()
-        here = _digits(dt.fit(file))
-        alone = time.perf_counter() - start
+        here, alone, peak = json.loads(fresh_python(ALONE.format(file=str(file))))
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
             joblib.parallel_config("dask"),
         ):
             killer = Killer(client)
             start = time.perf_counter()
-            there = _digits(dt.fit(file, progress=killer))
+            there = digest(dt.fit(file, progress=killer))
             together = time.perf_counter() - start
+            peaks = [_peak(), *sorted(client.run(_peak).values())]
     same = "the same bytes" if here == there else "OTHER BYTES"
     report.heading("On a cluster")
     report.line(
         f"p = {p}, read from a .npy file, on two workers of a dask cluster, {killer.killed} of "
         f"them killed while the pairs came in: {same} (labels, loadings, factor "
         f"correlations, prices of all levels); {alone:.0f} seconds in one process, {together:.0f} "
-        f"on the cluster, load average {os.getloadavg()[0]:.1f} at the end."
+        f"on the cluster, load average {os.getloadavg()[0]:.1f} at the end. Peak memory in GB: "
+        f"{peak:.2f} in one process; on the cluster {peaks[0]:.2f} where it was called, which is "
+        f"also the scheduler, and {' and '.join(f'{one:.2f}' for one in peaks[1:])} in the workers "
+        "alive at the end."
     )
 
 
-def _digits(fit: dt.DTFit) -> bytes:
+def digest(fit: dt.DTFit) -> str:
+    """Return what stands for all bytes of a fit."""
     estimate = fit.estimate
-    arrays = (fit.support, estimate.loadings, estimate.factor_correlations, fit.tree.prices)
-    return b"".join(np.ascontiguousarray(one).tobytes() for one in arrays)
+    found = hashlib.sha256()
+    for one in (fit.support, estimate.loadings, estimate.factor_correlations, fit.tree.prices):
+        found.update(np.ascontiguousarray(one))
+    return found.hexdigest()
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
 class Killer:

@@ -1,4 +1,4 @@
-"""The program ``dtstat``: its commands, the three small ones among them, and how it ends."""
+"""The program ``dtstat``: its commands, the small ones among them, and how it ends."""
 
 from __future__ import annotations
 
@@ -123,6 +123,26 @@ def simulate(
     typer.echo(f"{simulation}\nwritten to {out}\n{simulation.structure}")
 
 
+def compile_kernels() -> None:
+    """Compile what a first fit needs, once after an installation; it takes half a minute.
+
+    Without it the first fits do, and take ten seconds longer. What is compiled is kept beside the
+    package or, if you may not write there, in your cache folder; NUMBA_CACHE_DIR names another.
+    """
+    import numpy as np
+
+    tests, ratings = map(dtstat.load_dataset, ("holzinger_swineford_9", "likert_survey"))
+    gaps = tests.mask(np.arange(tests.size).reshape(tests.shape) % 20 == 0)
+    many = np.random.default_rng(1).standard_normal((60, 1020))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DTWarning)
+        for data in (tests, ratings, gaps, many):
+            dtstat.fit(data)
+        dtstat.fit(tests, measure="kendall")
+        dtstat.fit(tests, estimator="spline", finalists=1, seed=1)
+    typer.echo("Compiled: fits start at once now.")
+
+
 app = typer.Typer(
     name="dtstat",
     help="Find the latent structure behind survey items by dependence thresholding.",
@@ -134,6 +154,7 @@ app = typer.Typer(
 commands = (describe, fit, report, path, diagnose, plan, cfa, invariance)
 for command in (*commands, simulate, measures, datasets):
     app.command()(command)
+app.command("compile")(compile_kernels)
 app.add_typer(study)
 
 

@@ -1,13 +1,17 @@
-"""Types of arrays, and the decorator that compiles functions of them."""
+"""Types of arrays, and the decorators that compile functions of them."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable
-from typing import TypeVar, cast
+from multiprocessing import current_process
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+from numba.core import event
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -16,6 +20,12 @@ SmallIntArray = npt.NDArray[np.int32]
 
 F = TypeVar("F", bound=Callable[..., object])
 
+COMPILING = (
+    "dtstat: compiling, once after an installation (`dtstat compile` does it beforehand) ..."
+)
+_HOW: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}  # C calls no kernel
+_LONG = 1.0  # seconds of compiling after which this is said
+
 
 def kernel(function: F) -> F:
     """Compile a function of arrays and numbers on its first call.
@@ -23,4 +33,55 @@ def kernel(function: F) -> F:
     Kernels are cached on disk and release the interpreter lock, so that threads can run them side
     by side. Call them in blocks of a fraction of a second, so that Ctrl-C works.
     """
-    return cast(F, njit(cache=True, nogil=True)(function))
+    try:
+        return cast(F, njit(**_HOW, cache=True)(function))
+    except RuntimeError:  # no folder that one may write to
+        return cast(F, njit(**_HOW)(function))
+
+
+def part(function: F) -> F:
+    """Compile a function as a part of the one place in a kernel that calls it.
+
+    A kernel of its own would be compiled twice, for itself and in the other, and takes longer.
+    """
+    return cast(F, njit(**_HOW, inline="always")(function))
+
+
+class _Waiting(event.Listener):
+    """Tells whoever looks on, once, that kernels are being compiled and take a while."""
+
+    def __init__(self) -> None:
+        self._depth, self._since, self._waited, self._said = 0, 0.0, 0.0, False
+
+    def on_start(self, event: Any) -> None:
+        """Begin to wait, unless what is compiled is part of another, or not ours."""
+        ours = event.data["dispatcher"].py_func.__module__.startswith("dtstat.")
+        if self._depth or ours:
+            self._depth += 1
+            self._since = time.monotonic() if self._depth == 1 else self._since
+            self._tell(time.monotonic() - self._since)
+
+    def on_end(self, event: Any) -> None:
+        """Count how long it was."""
+        if self._depth:
+            self._depth -= 1
+            waited = time.monotonic() - self._since
+            self._tell(waited)
+            self._waited += 0.0 if self._depth else waited
+
+    def _tell(self, more: float) -> None:
+        if not self._said and self._waited + more > _LONG and _is_watched():
+            self._said = True
+            sys.stderr.write(f"{COMPILING}\n")
+
+
+def _is_watched() -> bool:
+    """Whether this is a session at a terminal or in a notebook: no worker, and not within R."""
+    if current_process().name != "MainProcess" or "dtstat.interop.r_bridge" in sys.modules:
+        return False
+    terminal = sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
+    return terminal or "ipykernel" in sys.modules
+
+
+_WAITING = _Waiting()
+event.register("numba:compile", _WAITING)  # type: ignore[no-untyped-call]

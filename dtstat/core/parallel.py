@@ -96,7 +96,7 @@ def run(
     DTError
         If workers die and none of the pieces left can be finished.
     """
-    workers = effective_n_jobs(n_jobs)
+    workers = _count_workers(n_jobs)
     if workers == 1 or len(pieces) < 2:
         with one_thread():
             for k, piece in enumerate(pieces):
@@ -205,7 +205,25 @@ def do(work: Callable[[T], U], chunk: Chunk[T]) -> list[tuple[int, U]]:
 def _lost_worker(error: BaseException) -> bool:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     lost = concurrent.futures.CancelledError, _LostInBetweenError
-    return bool(_LOST & kinds) or isinstance(error, lost)
+    return bool(_LOST & kinds) or isinstance(error, lost) or _lacks_workers(error)
+
+
+def _lacks_workers(error: BaseException) -> bool:
+    """Whether joblib has waited in vain for the first worker of a cluster."""
+    return isinstance(error, TimeoutError) and "has no worker" in str(error)
+
+
+def _count_workers(n_jobs: Jobs) -> int:
+    try:
+        workers: int = effective_n_jobs(n_jobs)
+    except TimeoutError as error:
+        if not _lacks_workers(error):
+            raise
+        raise DTError(
+            "The cluster has no workers, and none came. Start some, or leave the block of "
+            "`joblib.parallel_config`."
+        ) from error
+    return workers
 
 
 class _LostInBetweenError(Exception):

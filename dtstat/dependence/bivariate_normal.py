@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray, kernel, part
 
 CodeArray: TypeAlias = SmallIntArray
 
@@ -75,7 +75,7 @@ def choose_rule(low: float, high: float) -> tuple[int, int]:
     return 24, 44
 
 
-@kernel
+@part
 def _remainder_integral(h: float, k: float, a: float, c1: float, c2: float) -> float:
     """∫₀^a exp(-(h-k)²/2x²) [g(x) - e^{-hk/2}(1 + c₁x² + c₂x⁴)] dx, with g of `_spike_integral`."""
     b2, product = (h - k) * (h - k), h * k
@@ -166,7 +166,7 @@ def advance_search(
     return _Search(trial, low, high, rho, slope, abs(trial - rho) < tolerance)
 
 
-@kernel
+@part
 def _corner_products(Phi: FloatArray, h: FloatArray, k: FloatArray) -> None:
     """Φ(h) Φ(k) at every pair of limits, the outer ones large numbers."""
     K, L = h.size - 1, k.size - 1
@@ -253,7 +253,7 @@ def cell_probabilities(rho: float, h: FloatArray, k: FloatArray) -> tuple[FloatA
     return pi_ab, dpi_ab
 
 
-@kernel
+@part
 def _table_score(
     rho: float, n: FloatArray, h: FloatArray, k: FloatArray, Phi: FloatArray
 ) -> tuple[float, float, float]:
@@ -300,7 +300,7 @@ def table_correlation(n: FloatArray, h: FloatArray, k: FloatArray) -> float:
     return search.rho
 
 
-@kernel
+@part
 def _fill_empty_cell(table: FloatArray) -> None:
     """Put 0.5 into the empty cell of a 2 x 2 table and keep its margins, in place."""
     on_diagonal = min(table[0, 0], table[1, 1]) == 0.0
@@ -312,7 +312,7 @@ def _fill_empty_cell(table: FloatArray) -> None:
             table[a, b] += move if a == b else -move
 
 
-@kernel
+@part
 def _common_rows(x: CodeArray, y: CodeArray, K: int, L: int) -> FloatArray:
     """Table (K, L) of the rows in which neither answer is missing."""
     counts = np.zeros((K + 1) * (L + 1), np.int64)  # the first row and column: missing answers

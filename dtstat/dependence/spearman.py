@@ -51,7 +51,9 @@ def spearman_from_tables(
     ``codes`` is (p, n): levels 0, 1, 2, ... in rising order, −1 where missing; levels may be empty.
     The result is (p, p), NaN for a pair with a constant item.
     """
-    return symmetric_matrix(partial(_table_row, codes), len(codes), n_jobs, progress, "spearman")
+    return symmetric_matrix(
+        partial(_table_row, codes, codes.max(axis=1) + 1), len(codes), n_jobs, progress, "spearman"
+    )
 
 
 def spearman_from_counts(tables: PairTables) -> FloatArray:
@@ -166,13 +168,13 @@ def _ranks_in_common_rows(mine: Codes, order: Codes, other: Codes, ranks: FloatA
 
 
 @kernel
-def _table_row(codes: Codes, i: int) -> FloatArray:
+def _table_row(codes: Codes, levels: Codes, i: int) -> FloatArray:
     """Correlations of column i with every column j > i."""
     p, n = codes.shape
     row_values = np.empty(p - i - 1)
-    K = codes[i].max() + 1
+    K = levels[i]
     for j in range(i + 1, p):
-        L = codes[j].max() + 1
+        L = levels[j]
         table = np.zeros((K + 1, L + 1), np.int64)  # the last row and column take missing answers
         for row in range(n):
             table[codes[i, row], codes[j, row]] += 1
@@ -194,11 +196,12 @@ def _from_table(table: IntArray) -> float:
     """Correlate the mean ranks of the levels, twice their distance from the middle."""
     K, L = table.shape
     by_row, by_column = np.zeros(K, np.int64), np.zeros(L, np.int64)
+    n = 0
     for k in range(K):
         for col in range(L):
             by_row[k] += table[k, col]
             by_column[col] += table[k, col]
-    n = by_row.sum()
+            n += table[k, col]
     a, b = _centered_ranks(by_row, n), _centered_ranks(by_column, n)
     saa, sbb, sab = 0.0, 0.0, 0.0
     for k in range(K):

@@ -29,7 +29,7 @@ import math
 
 import numpy as np
 
-from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel, part
 from dtstat.factors.copula import FactorEstimate, as_estimate, fit_as_ordered
 from dtstat.factors.maximum_likelihood import (
     CALM,
@@ -155,7 +155,7 @@ def accelerated_em(
         _propose(past, gram, min(remembered, MEMORY))
 
 
-@kernel
+@part
 def _propose(past: FloatArray, gram: FloatArray, k: int) -> None:
     """Write Anderson's proposal from k past changes; the plain step if they repeat one another."""
     theta, ahead, proposal = past[0], past[1], past[2]
@@ -236,7 +236,7 @@ def climb(  # noqa: C901 (one loop)
     return value, calm == CALM and value >= begin - least_gain, iterations
 
 
-@kernel
+@part
 def _quasi_newton(
     g: FloatArray, s: FloatArray, y: FloatArray, sy: FloatArray, remembered: int, step: FloatArray
 ) -> float:
@@ -294,7 +294,7 @@ def write_start(model: Model, theta: FloatArray) -> None:  # noqa: C901 (loops o
             theta[E + p + k * (k + 1) // 2 + m] = Phi[k, m]
 
 
-@kernel
+@part
 def _first_components(model: Model) -> None:  # noqa: C901 (as above)
     """Write the first principal component v of each factor's items, edge by edge, and RV."""
     R, item, factor, _, v, squares, RV = model
@@ -381,7 +381,7 @@ def _evaluate(model: Model, theta: FloatArray) -> float:  # noqa: C901 (as above
     return -0.5 * (log_det + trace)
 
 
-@kernel
+@part
 def _em_step(model: Model, ahead: FloatArray) -> None:
     """M-step: regress each item on its parents; Φ = C_zz, brought to variances 1 through Λ."""
     R, _, factor, first, c, squares, RW = model
@@ -412,7 +412,7 @@ def _em_step(model: Model, ahead: FloatArray) -> None:
             ahead[E + p + k * (k + 1) // 2 + m] = C_zz[k, m] / scale[k]
 
 
-@kernel
+@part
 def _gradient(model: Model, theta: FloatArray, g: FloatArray) -> None:
     """Write the derivatives by θ after ``_evaluate``, as ``FactorLikelihood.gradient`` has them."""
     R, _, factor, first, c, squares, RW = model

@@ -37,7 +37,7 @@ from dtstat.structure.groups import canonical_labels
 from dtstat.structure.path import cover_orders
 
 _SORTED_ANEW = 0.75  # share of the factors that are left when items are sorted anew
-_PAIRS_PER_PIECE, _FEW_PIECES = 256, 4  # few are not worth sending the answers to a cluster
+_PAIRS_PER_PIECE, _FEW_PIECES = 256, 16  # few are not worth sending the answers to a cluster
 _ROWS_PER_BLOCK = 512
 _GROWN = 1.25  # of a factor of many items, from which other items may speak for it
 _NOBODY = np.empty(0, dtype=np.int64)

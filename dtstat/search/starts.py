@@ -142,20 +142,14 @@ def cluster_rows(vectors: FloatArray) -> IntArray:
     return canonical_labels(min(ends, key=lambda end: end[0])[1])
 
 
-@kernel
 def cut_dendrogram(merges: FloatArray, k: int) -> IntArray:
     """(p,) one number per cluster when k are left, from the merges of scipy's ``linkage``."""
     p = len(merges) + 1
     above = np.arange(2 * p - 1)
-    for m in range(p - k):
-        above[int(merges[m, 0])] = above[int(merges[m, 1])] = p + m
-    labels = np.empty(p, dtype=np.int64)
-    for i in range(p):
-        top = i
-        while above[top] != top:
-            top = above[top]
-        labels[i] = top
-    return labels
+    above[merges[: p - k, :2].astype(np.int64)] = np.arange(p, 2 * p - k)[:, None]
+    while (above[:p] != (higher := above[above])[:p]).any():
+        above = higher
+    return above[:p]
 
 
 @kernel

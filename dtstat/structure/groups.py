@@ -108,7 +108,8 @@ class Groups:
 
     def settle(self, smallest: int) -> Groups:
         """Move items to the groups of their largest loadings; see :func:`settle`."""
-        settle(self, lambda: _largest(self.strength), smallest)
+        if len(self.size) > 1:  # a single column has another layout, to be compiled for
+            settle(self, lambda: _largest(self.strength), smallest)
         return self
 
     def move(self, items: IntArray, groups: IntArray) -> None:
@@ -224,20 +225,21 @@ def align(  # noqa: C901 (loops, no cases)
                 total += abs(R[i, j])
         if total > most[k]:
             most[k], leader[k] = total, i
-    signs = np.ones(p)
+    signs, turned = np.zeros(p), np.zeros(p)
     for i in range(p):
         signs[i] = -1.0 if R[leader[labels[i]], i] < 0 else 1.0
     for _ in range(_MOST_SWEEPS):
-        turned = np.ones(p)
+        turns = 0
         for i in range(p):
             total = 0.0
             for j in range(p):
                 if labels[j] == labels[i] and j != i:
                     total += R[i, j] * signs[j]
             turned[i] = -1.0 if total < 0 else 1.0
-        if (turned == signs).all():
+            turns += turned[i] != signs[i]
+        if not turns:
             break
-        signs = turned
+        signs, turned = turned, signs
     return signs
 
 

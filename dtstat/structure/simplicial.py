@@ -25,7 +25,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray, kernel
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray, kernel, part
 from dtstat.core.parallel import Jobs, Progress, run, track
 
 KeyArray = npt.NDArray[np.uint64]
@@ -179,7 +179,7 @@ def _search(  # noqa: C901 (one loop, as the module's text describes it)
         for k in range(p):
             position[v[k]] = k
         key, hashed = np.uint64(0), 0
-        s, m, scanned = 1, np.inf, 1
+        s, m, scanned = 1, np.inf, 1 + hashed  # 1 itself would be a type to numba
         while True:
             while s < p and R[u, v[s]] >= m:
                 s += 1
@@ -215,7 +215,7 @@ def _scan_pairs(
     return m, scanned
 
 
-@kernel
+@part
 def _look_up_weakest(
     R: FloatArray,
     v: IntArray,
@@ -260,7 +260,7 @@ def _search_sparse(  # noqa: C901 (one loop, as above)
         for k in range(degree + 1):
             position[v[k]] = k
         key, hashed = np.uint64(0), 0
-        s, m, scanned = 1, np.inf, 1
+        s, m, scanned = 1, np.inf, 1 + hashed  # 1 itself would be a type to numba
         while s <= degree + 1 and m > floor:
             while s <= degree and r[s] >= m:
                 s += 1

@@ -167,7 +167,10 @@ install_into <- function(python, target) {
   said <- suppressWarnings(
     outside_r(system2(path.expand(python), c("-c", code), stdout = TRUE, stderr = TRUE))
   )
-  if (!is.null(attr(said, "status"))) utils::tail(said, 1)
+  if (!is.null(attr(said, "status"))) return(utils::tail(said, 1))
+  message("Compiling what a first fit needs, for half a minute ...")
+  run("-m", "dtstat", "compile")  # if this fails, the fits compile
+  NULL
 }
 
 # R puts its own libraries first, with which a child Python may not find its own; and a PYTHONPATH of

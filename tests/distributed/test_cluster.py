@@ -25,7 +25,7 @@ def client():
     from dask.distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
         joblib.parallel_config("dask"),
     ):
@@ -101,6 +101,31 @@ def test_a_worker_that_dies_while_it_gets_the_data(monkeypatch):
     with pytest.raises(parallel._LostInBetweenError):
         parallel._cluster_tasks(len, [[(0, [])]], lost)
     assert lost.unwanted.is_set()
+
+
+def no_worker(n_jobs):
+    raise TimeoutError("DaskDistributedBackend has no worker after 10 seconds.")
+
+
+def test_a_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(parallel, "effective_n_jobs", no_worker)
+    with pytest.raises(dt.DTError, match="The cluster has no workers, and none came"):
+        list(run(str, range(3)))
+
+
+def test_a_cluster_that_loses_its_workers(monkeypatch):
+    """They may come back; if not, the error says that they were killed."""
+    tried = []
+
+    def once(*how):
+        tried.append(how)
+        no_worker(None)
+
+    monkeypatch.setattr(parallel, "_run_once", once)
+    monkeypatch.setattr(parallel, "_LONGEST_WAIT", 0)
+    with pytest.raises(dt.DTError, match="3 pieces of the work could not be finished"):
+        list(run(str, range(3), n_jobs=2))
+    assert len(tried) == 3
 
 
 def test_work_that_no_worker_got_is_sent_again():

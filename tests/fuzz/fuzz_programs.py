@@ -56,6 +56,7 @@ OPTIONS = {
     "cross-loadings levels seed force!",
     "measures": "",
     "datasets": "",
+    "compile": "",
     "study table1": "designs estimator criterion min-children thresholds seed force!",
     "study highdim": "phis shares readings searches seed force!",
 }
@@ -72,7 +73,13 @@ FILES = {
     "study highdim": "out table",
 }
 WRITTEN = {"json": ".json", "lavaan": ".txt", "save": ".dtstat", "output": ".html", "out": ".jsonl"}
-SHARES = {"measures": 0.1, "datasets": 0.1, "study table1": 0.15, "study highdim": 0.1}
+SHARES = {
+    "measures": 0.1,
+    "datasets": 0.1,
+    "compile": 0.1,
+    "study table1": 0.15,
+    "study highdim": 0.1,
+}
 USUAL = {
     "diagnose": ["--resamples", "3"],
     "report": ["--resamples", "3"],
@@ -163,7 +170,7 @@ def command_line(draw: Any, command: str) -> list[str]:
 
 def _argument(draw: Any, command: str, good: bool) -> list[str]:
     """The file that a command reads or writes."""
-    if command in ("plan", "measures", "datasets") or command.startswith("study"):
+    if command in ("plan", "measures", "datasets", "compile") or command.startswith("study"):
         return []
     if command == "simulate":
         names = ["out.csv"] if good else ["out.csv", "no/such/folder.csv", "", "."]

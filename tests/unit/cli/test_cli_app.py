@@ -82,7 +82,7 @@ def test_without_arguments_the_commands_are_listed():
     names = [line.split()[0] for line in listed.splitlines()]
     assert names == [
         *("describe", "fit", "report", "path", "diagnose", "plan", "cfa", "invariance"),
-        *("simulate", "measures", "datasets", "study"),
+        *("simulate", "measures", "datasets", "compile", "study"),
     ]
 
 

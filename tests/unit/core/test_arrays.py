@@ -1,0 +1,88 @@
+"""Compiling: it is said where somebody waits, nowhere else, and needs no folder to write to."""
+
+import io
+import sys
+from contextlib import redirect_stderr
+
+import numpy as np
+import pytest
+
+from dtstat.core import arrays
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    """A terminal before which any compiling is long."""
+    monkeypatch.setattr(arrays, "_LONG", 0.0)
+    monkeypatch.setattr(arrays._WAITING, "_said", False)
+    monkeypatch.delitem(sys.modules, "dtstat.interop.r_bridge", raising=False)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    return Terminal()
+
+
+def compile_two(stream, module="dtstat.of_a_test"):
+    """Compile two functions before a stream."""
+
+    def double(x):
+        return 2 * x
+
+    def half(x):
+        return x / 2
+
+    for function in (double, half):
+        function.__module__ = module
+        with redirect_stderr(stream):
+            assert arrays.part(function)(4.0) == function(4.0)  # a kernel would be kept
+
+
+def test_a_terminal_is_told_once(screen):
+    compile_two(screen)
+    assert screen.getvalue() == f"{arrays.COMPILING}\n"
+
+
+def test_a_notebook_is_told(screen, monkeypatch):
+    monkeypatch.setattr(screen, "isatty", lambda: False)
+    monkeypatch.setitem(sys.modules, "ipykernel", object())
+    compile_two(screen)
+    assert screen.getvalue() == f"{arrays.COMPILING}\n"
+
+
+def test_nothing_is_said_of_what_is_short(screen, monkeypatch):
+    monkeypatch.setattr(arrays, "_LONG", 1e6)
+    compile_two(screen)
+    assert not screen.getvalue()
+
+
+def test_nothing_is_said_of_what_others_compile(screen):
+    compile_two(screen, "somewhere.else")
+    assert not screen.getvalue()
+
+
+@pytest.mark.parametrize("where", ["file", "R", "worker"])
+def test_nothing_is_said_where_nobody_looks(screen, monkeypatch, where):
+    if where == "file":
+        monkeypatch.setattr(screen, "isatty", lambda: False)
+    if where == "R":
+        monkeypatch.setitem(sys.modules, "dtstat.interop.r_bridge", object())
+    if where == "worker":
+        monkeypatch.setattr(arrays, "current_process", lambda: type("One", (), {"name": "Two"}))
+    compile_two(screen)
+    assert not screen.getvalue()
+
+
+def test_no_stream_is_no_reason_to_fail(screen):
+    compile_two(None)
+
+
+def test_kernels_work_where_nothing_can_be_kept(monkeypatch):
+    def refuse(function):
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setattr("numba.core.dispatcher.FunctionCache", refuse)
+    total = arrays.kernel(lambda x: x.sum())
+    assert total(np.arange(4.0)) == 6
