@@ -24,7 +24,7 @@ from dtstat.factors.blockwise import BlockModel
 from dtstat.factors.copula import FactorEstimate
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, RIDGE, accelerated_em
 
-_TOLERANCE = 0.01  # gain in log-likelihood of a step that counts as standing still
+_TOLERANCE = 5e-5  # gain in log-likelihood, per item, of a step that counts as standing still
 _MOST_STEPS = 30
 _EDGES_PER_BLOCK = 4096
 
@@ -135,7 +135,7 @@ def fit_crossed(Z: FloatArray, start: CrossedModel) -> CrossedModel:
         Where to start; zeros that are kept are loadings, too.
     """
     likelihood = CrossedLikelihood(Z, start)
-    found = accelerated_em(likelihood, _TOLERANCE / Z.shape[1], _MOST_STEPS)
+    found = accelerated_em(likelihood, _TOLERANCE * len(Z) / Z.shape[1], _MOST_STEPS)
     L, T, log_psi = likelihood.unpack(found.theta)
     Phi = T @ T.T
     np.fill_diagonal(Phi, 1.0)
