@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.saved import register
 from dtstat.data.levels import find_levels
 
 Words = npt.NDArray[np.uint64]
@@ -36,9 +37,18 @@ Words = npt.NDArray[np.uint64]
 DECIMALS = 10  # of a correlation; in later ones the order of sums shows
 
 
+@register(
+    shapes={"order": "p", "signs": "p"},
+    rules={
+        "the order names everything once": lambda frame: (
+            np.sort(frame.order).tolist() == list(range(len(frame.order)))
+        ),
+        "signs are 1 or -1": lambda frame: bool((np.abs(frame.signs) == 1).all()),
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """The order and the signs of p items.
+    """The order and the signs of p items (or of factors).
 
     Attributes
     ----------
@@ -50,6 +60,11 @@ class Frame:
 
     order: IntArray
     signs: FloatArray
+
+    @classmethod
+    def as_they_are(cls, p: int) -> Frame:
+        """Leave p items where and as they are."""
+        return cls(np.arange(p), np.ones(p))
 
     @classmethod
     def of(cls, R: FloatArray, *others: FloatArray) -> Frame:
@@ -96,7 +111,7 @@ class Frame:
 
     def columns_as_given(self, answers: FloatArray) -> FloatArray:
         """(n, p) answers to the items in the frame, as answers to the items given."""
-        return np.ascontiguousarray(answers[:, self.place] * self.signs)
+        return np.ascontiguousarray(answers[:, self.place] * self.signs) + 0.0
 
     def matrix(self, R: FloatArray) -> FloatArray:
         """(p, p) correlations in the frame, to ten decimals."""
