@@ -87,6 +87,16 @@ class Frame:
         names = _name_rows(values, frame)
         return frame if _points_up(names) else cls(frame.order, -frame.signs)
 
+    @classmethod
+    def of_scores(cls, scores: FloatArray) -> Frame:
+        """Find the frame of (n, d) scores on factors, NaN where not known, by their moments.
+
+        Those that vary most come first, and their long tails point up.
+        """
+        known = np.nan_to_num(scores)
+        square, cube = (_rounded((known**k).sum(axis=0)) for k in (2, 3))
+        return cls(np.lexsort((-np.abs(cube), -square)), np.where(cube < 0, -1.0, 1.0))
+
     @cached_property
     def place(self) -> IntArray:
         """(p,) where each item, as given, stands in the order."""
