@@ -34,6 +34,7 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.core.parallel import Jobs, track
 from dtstat.data.description import SampleFacts
+from dtstat.data.frame import DECIMALS, Frame
 from dtstat.data.items import ItemData, ItemKind
 from dtstat.data.sources import Columns, columns_of
 from dtstat.dependence.compute import FEWEST_ROWS
@@ -48,6 +49,7 @@ from dtstat.dependence.sparse import (
 )
 from dtstat.dependence.spearman import average_ranks
 from dtstat.factors.blockwise import ESTIMATOR, BlockModel, fit_blocks, judge_blocks
+from dtstat.factors.copula import as_given
 from dtstat.factors.derivatives import StandardErrors
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS
 from dtstat.factors.reported import ReportedModel
@@ -59,7 +61,7 @@ from dtstat.search.choose import least_of_splits, rank_levels, second_level, ste
 from dtstat.search.criteria import HELD_OUT, INFORMATION, least_loading
 from dtstat.search.joins import grow, leaves
 from dtstat.search.levels import pays_for_itself
-from dtstat.search.ranking import Ranking, contenders, rank
+from dtstat.search.ranking import Ranking, contenders, first_item_order, rank
 from dtstat.search.records import TREE, Fitted, Outcome, Proposal
 from dtstat.structure.barcode import Barcode, sparse_barcode
 from dtstat.structure.cliques import attached_items
@@ -126,6 +128,8 @@ class _Answers:
     """Answers as they are computed with.
 
     Z are normal scores, W ranks, both (p, n) and standardized; the same with Pearson's measure.
+    Both are in the frame of the items, and so is all that is computed of them; names and margins
+    are as given.
     """
 
     names: tuple[str, ...]
@@ -134,6 +138,7 @@ class _Answers:
     margins: Marginals
     facts: SampleFacts
     in_memory: bool
+    frame: Frame
 
     @property
     def n(self) -> int:
@@ -153,7 +158,10 @@ def fit_many(columns: Columns, request: FitRequest, run: Run) -> FitRecord | Non
         if answers is None:
             _refuse_whole(columns, "answers with gaps need")
             return None
-        return _fit(answers, request, run)
+        found = _fit(answers, request, run)
+        if answers.in_memory:  # the record keeps them
+            _reorder(answers, answers.frame.place)
+        return found
 
 
 def _read(columns: Columns, request: FitRequest, run: Run, folder: str) -> _Answers | None:
@@ -196,7 +204,38 @@ def _read(columns: Columns, request: FitRequest, run: Run, folder: str) -> _Answ
         tuple(a for one in margins for a in one.scores),
         tuple(a for one in margins for a in one.thresholds),
     )
-    return _Answers(columns.names, Z, W, joined, facts, in_memory)
+    return _in_frame(_Answers(columns.names, Z, W, joined, facts, in_memory, Frame.as_they_are(p)))
+
+
+def _in_frame(answers: _Answers) -> _Answers:
+    """Put items, and people, in an order that the answers decide: of equals the first is taken.
+
+    With s_r = Σ_i z_ir² people go by s_r, and items by Σ_r z_ir² s_r, which have no sign and no
+    order. Signs stay as they are: with −z_i for z_i all that follows is the same but for signs. No
+    second copy of the answers is made.
+    """
+    Z = answers.Z
+    blocks = [slice(k, k + _COLUMNS) for k in range(0, len(Z), _COLUMNS)]
+    size = np.sum([np.einsum("ir,ir->r", Z[at], Z[at]) for at in blocks], axis=0)
+    people = np.argsort(size, kind="stable")
+    keys = np.concatenate([np.einsum("ir,ir,r->i", Z[at], Z[at], size) for at in blocks])
+    order = np.argsort(keys, kind="stable")
+    _reorder(answers, order, people)
+    return replace(answers, frame=Frame(order, np.ones(len(Z))))
+
+
+def _reorder(answers: _Answers, order: IntArray, people: IntArray | None = None) -> None:
+    """Put the items, and in each the people, in another order, where they are."""
+    for Z in (answers.Z,) if answers.W is answers.Z else (answers.Z, answers.W):
+        left = np.ones(len(Z), dtype=bool)
+        for start in range(len(Z)):
+            if not left[start]:
+                continue
+            first, k, source = Z[start].copy(), start, -1
+            while source != start:  # along a cycle each place takes what the next one has
+                left[k], source = False, int(order[k])
+                row = first if source == start else Z[source]
+                Z[k], k = (row if people is None else row[people]), source
 
 
 def _fit(answers: _Answers, request: FitRequest, run: Run) -> FitRecord:
@@ -224,8 +263,10 @@ def _fit(answers: _Answers, request: FitRequest, run: Run) -> FitRecord:
         order = [supported]
     answer = request.n_factors or order[0]
     second = second_level(levels.steps, order, answer)
+    labels = levels[answer - 1].labels
+    levels = levels.as_given(answers.frame)
     found = Outcome(_nothing(answers), n, (), levels, supported, second)
-    return _conclude(answers, request, run, found, answer, bars, neighbors, _FROM_FIT)
+    return _conclude(answers, request, run, found, labels, bars, neighbors, _FROM_FIT)
 
 
 def _nothing(answers: _Answers) -> Fitted:
@@ -239,10 +280,12 @@ def _nothing(answers: _Answers) -> Fitted:
 
 def _graph(answers: _Answers, request: FitRequest, run: Run) -> tuple[Barcode, Neighbors]:
     """Find the strongest pairs, and the cliques that they make."""
-    W, names, measure = answers.W, answers.names, request.measure
+    W, measure = answers.W, request.measure
+    names = tuple(answers.names[i] for i in answers.frame.order)
     floor = max(chance_floor(measure, answers.n, len(names)), crowd_floor(W, _NEIGHBORS))
     pairs = product_pairs(W, names, measure, floor, run.n_jobs, run.progress)
-    graph = pairs.starts, pairs.neighbors, np.abs(pairs.values)
+    # In later digits the order of sums shows.
+    graph = pairs.starts, pairs.neighbors, np.round(np.abs(pairs.values), DECIMALS)
     jobs = run.n_jobs
     bars = sparse_barcode(*graph, floor, names, request.min_children, jobs, run.progress)
     return bars, Neighbors(pairs.starts, pairs.neighbors)
@@ -264,14 +307,16 @@ def _conclude(
     request: FitRequest,
     run: Run,
     outcome: Outcome,
-    k: int,
+    labels: IntArray,
     bars: Barcode | None,
     neighbors: Neighbors | None,
     stacklevel: int,
 ) -> FitRecord:
-    """Fit the level with k factors, and put everything together."""
-    rules, n = request.rules, outcome.n_effective
-    labels = outcome.levels[k - 1].labels
+    """Fit a level, and put everything together, brought back to the items as they are given.
+
+    Labels of the level and the barcode are in the frame, what was found before is not.
+    """
+    rules, n, k = request.rules, outcome.n_effective, int(labels.max()) + 1
     model = _model(answers, labels, neighbors, rules.min_children, run.n_jobs)
     out = np.abs(model.loadings) < least_loading(rules.criterion, k, n)
     attached = np.zeros(len(labels), dtype=bool)
@@ -290,6 +335,16 @@ def _conclude(
         estimate = model.estimate(fit.log_likelihood)
         fitted = Fitted(Proposal(model.support, TREE), fit.log_likelihood, answers.n, estimate)
         notes = tuple(_notes(answers, model, request, stacklevel))
+    frame = answers.frame
+    factors = first_item_order(fitted.proposal.support[frame.place])
+    fitted = replace(
+        fitted,
+        proposal=replace(
+            fitted.proposal, support=fitted.proposal.support[frame.place][:, factors]
+        ),
+        estimate=as_given(fitted.estimate, frame, factors),
+    )
+    bars = None if bars is None else bars.as_given(answers.names, frame.order)
     choice = rank(
         contenders([fitted], (), n, None),
         request.criterion,
@@ -302,7 +357,7 @@ def _conclude(
         request,
         choice,
         fitted,
-        attached & fitted.proposal.support.any(axis=1),
+        attached[frame.place] & fitted.proposal.support.any(axis=1),
         bars,
         notes,
     )
@@ -353,7 +408,7 @@ def _notes(answers: _Answers, model: BlockModel, request: FitRequest, stacklevel
         )
     exact = np.flatnonzero(model.uniquenesses <= 1.01 * LEAST_UNIQUENESS)
     if len(exact):
-        some = ", ".join(answers.names[i] for i in exact[:5])
+        some = ", ".join(answers.names[i] for i in np.sort(answers.frame.order[exact])[:5])
         doubts.append(
             f"The factors explain {some} without error (Heywood case): an item nearly repeats "
             "another, or its factor has too few items to be sure."
@@ -421,13 +476,23 @@ def many_at_level(
         )
     assert found.marginals is not None
     assert found.sample is not None
-    answers = _Answers(found.item_names, Z, W, found.marginals, found.sample, True)
+    own = Frame.as_they_are(len(Z))
+    known = _Answers(found.item_names, Z, Z, found.marginals, found.sample, True, own)
+    answers = _in_frame(replace(known, Z=(moved := Z.copy()), W=moved))
     request = replace(found.call, n_factors=k)
     second = found.n_factors if found.n_factors != k else found.second
     n = found.n_effective
     outcome = Outcome(_nothing(answers), n, (), found.tree, found.supported, second)
     run = Run(request.measure)
-    made = _conclude(answers, request, run, outcome, k, found.barcode, None, _FROM_LEVEL)
+    labels, bars = found.tree[k - 1].labels[answers.frame.order], found.barcode
+    if bars is not None:
+        framed = tuple(found.item_names[i] for i in answers.frame.order)
+        bars = bars.as_given(framed, answers.frame.place)
+    made = _conclude(
+        answers, request, run, outcome, canonical_labels(labels), bars, None, _FROM_LEVEL
+    )
+    reported = replace(made.reported, latent=found.latent)
+    made = replace(made, latent=found.latent, dependence=found.dependence, reported=reported)
     order = overlaps(found.tree[k - 1].labels, made.support).argmax(axis=0)
     if len(set(order.tolist())) < k:  # items moved so far that names do not carry over
         return replace(made, item_texts=found.item_texts)
