@@ -38,8 +38,8 @@ from dtstat.search.finalists import (
     saved_finalists,
     validate_curves,
 )
-from dtstat.search.held_out import SHARE, HeldOut, folds, split_rows
 from dtstat.search.framed import WayBack
+from dtstat.search.held_out import SHARE, HeldOut, folds, split_rows
 from dtstat.search.ranking import contenders, first_item_order, rank
 from dtstat.search.records import GIVEN, Proposal, Scored
 

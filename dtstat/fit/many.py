@@ -339,9 +339,7 @@ def _conclude(
     factors = first_item_order(fitted.proposal.support[frame.place])
     fitted = replace(
         fitted,
-        proposal=replace(
-            fitted.proposal, support=fitted.proposal.support[frame.place][:, factors]
-        ),
+        proposal=replace(fitted.proposal, support=fitted.proposal.support[frame.place][:, factors]),
         estimate=as_given(fitted.estimate, frame, factors),
     )
     bars = None if bars is None else bars.as_given(answers.names, frame.order)
