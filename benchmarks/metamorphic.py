@@ -211,6 +211,13 @@ class Factors:
         return table[np.argsort(survey.rows)]
 
 
+def by_answers(draws: np.ndarray, survey: Survey) -> np.ndarray:
+    """(n, d) draws of the rows as they were drawn; of equal rows nobody can tell whose is whose."""
+    answers = (survey.in_one_unit() * survey.signs)[survey.names].to_numpy()
+    same = np.unique(answers[np.argsort(survey.rows)], axis=0, return_inverse=True)[1].ravel()
+    return draws[np.lexsort((draws[:, 0], same))]
+
+
 def by_name(frame: pd.DataFrame, columns: list[str] | None = None) -> Numbers:
     """Numbers of each column, rows by name."""
     ordered = frame.sort_index()
@@ -330,7 +337,8 @@ def fits(survey: Survey) -> Iterator[tuple[str, Numbers]]:
                 yield "fit.factor_scores", {method: own.scores(scores, survey)}
             drawn = fit.plausible_values(survey.data, draws=2, seed=1)
             draws = {
-                f"draw {k}": own.scores(one, survey) for k, one in drawn.groupby("draw", sort=True)
+                f"draw {k}": by_answers(own.scores(one, survey), survey)
+                for k, one in drawn.groupby("draw")
             }
             yield "fit.plausible_values", draws
             yield "fit.residuals", {"values": by_pairs(fit.residuals(), survey)}
