@@ -34,6 +34,7 @@ from dtstat.data.levels import find_levels
 
 Words = npt.NDArray[np.uint64]
 
+_ITEMS_PER_BLOCK = 512
 DECIMALS = 10  # of a correlation; in later ones the order of sums shows
 
 
@@ -88,6 +89,19 @@ class Frame:
         return frame if _points_up(names) else cls(frame.order, -frame.signs)
 
     @classmethod
+    def of_many(cls, Z: FloatArray) -> tuple[Frame, IntArray]:
+        """Find the order of (p, n) standardized items, of which no matrix is made, and of people.
+
+        With s_r = Σ_i z_ir² people go by s_r, and items by Σ_r z_ir² s_r, which have no sign and no
+        order. Signs stay as they are: with −z_i for z_i what follows is the same but for signs.
+        """
+        blocks = [slice(k, k + _ITEMS_PER_BLOCK) for k in range(0, len(Z), _ITEMS_PER_BLOCK)]
+        size = np.sum([np.einsum("ir,ir->r", Z[at], Z[at]) for at in blocks], axis=0)
+        keys = np.concatenate([np.einsum("ir,ir,r->i", Z[at], Z[at], size) for at in blocks])
+        frame = cls(np.argsort(keys, kind="stable"), np.ones(len(Z)))
+        return frame, np.argsort(size, kind="stable")
+
+    @classmethod
     def of_scores(cls, scores: FloatArray) -> Frame:
         """Find the frame of (n, d) scores on factors, NaN where not known, by their moments.
 
@@ -131,6 +145,19 @@ class Frame:
     def unsigned(self, R: FloatArray) -> FloatArray:
         """(p, p) numbers of any other measure in the frame, as they are."""
         return R[np.ix_(self.order, self.order)]
+
+
+def reorder(Z: FloatArray, order: IntArray, people: IntArray | None = None) -> None:
+    """Put the rows of (p, n) numbers, and in each the columns, in another order, in place."""
+    left = np.ones(len(Z), dtype=bool)
+    for start in range(len(Z)):
+        if not left[start]:
+            continue
+        first, k, source = Z[start].copy(), start, -1
+        while source != start:  # along a cycle each place takes what the next one has
+            left[k], source = False, int(order[k])
+            row = first if source == start else Z[source]
+            Z[k], k = (row if people is None else row[people]), source
 
 
 def _rounded(R: FloatArray) -> FloatArray:

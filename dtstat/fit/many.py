@@ -34,7 +34,7 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.core.parallel import Jobs, track
 from dtstat.data.description import SampleFacts
-from dtstat.data.frame import DECIMALS, Frame
+from dtstat.data.frame import DECIMALS, Frame, reorder
 from dtstat.data.items import ItemData, ItemKind
 from dtstat.data.sources import Columns, columns_of
 from dtstat.dependence.compute import FEWEST_ROWS
@@ -208,34 +208,16 @@ def _read(columns: Columns, request: FitRequest, run: Run, folder: str) -> _Answ
 
 
 def _in_frame(answers: _Answers) -> _Answers:
-    """Put items, and people, in an order that the answers decide: of equals the first is taken.
-
-    With s_r = Σ_i z_ir² people go by s_r, and items by Σ_r z_ir² s_r, which have no sign and no
-    order. Signs stay as they are: with −z_i for z_i all that follows is the same but for signs. No
-    second copy of the answers is made.
-    """
-    Z = answers.Z
-    blocks = [slice(k, k + _COLUMNS) for k in range(0, len(Z), _COLUMNS)]
-    size = np.sum([np.einsum("ir,ir->r", Z[at], Z[at]) for at in blocks], axis=0)
-    people = np.argsort(size, kind="stable")
-    keys = np.concatenate([np.einsum("ir,ir,r->i", Z[at], Z[at], size) for at in blocks])
-    order = np.argsort(keys, kind="stable")
-    _reorder(answers, order, people)
-    return replace(answers, frame=Frame(order, np.ones(len(Z))))
+    """Put items, and people, in their frame; no second copy of the answers is made."""
+    frame, people = Frame.of_many(answers.Z)
+    _reorder(answers, frame.order, people)
+    return replace(answers, frame=frame)
 
 
 def _reorder(answers: _Answers, order: IntArray, people: IntArray | None = None) -> None:
     """Put the items, and in each the people, in another order, where they are."""
     for Z in (answers.Z,) if answers.W is answers.Z else (answers.Z, answers.W):
-        left = np.ones(len(Z), dtype=bool)
-        for start in range(len(Z)):
-            if not left[start]:
-                continue
-            first, k, source = Z[start].copy(), start, -1
-            while source != start:  # along a cycle each place takes what the next one has
-                left[k], source = False, int(order[k])
-                row = first if source == start else Z[source]
-                Z[k], k = (row if people is None else row[people]), source
+        reorder(Z, order, people)
 
 
 def _fit(answers: _Answers, request: FitRequest, run: Run) -> FitRecord:

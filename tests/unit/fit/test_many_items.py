@@ -173,6 +173,7 @@ def test_items_that_belong_nowhere_are_left_out(sparse_from_100):
     assert (fit.uncovered["implied loading"] < 0.3).all()
 
 
+@pytest.mark.filterwarnings("ignore:The factors explain")  # of copies
 @pytest.mark.parametrize("levels", [None, 4])
 def test_order_signs_and_people_do_not_matter(levels, sparse_from_100):
     """Copies and ratings, which tie; at another level, too."""
