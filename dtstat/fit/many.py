@@ -267,7 +267,8 @@ def _graph(answers: _Answers, request: FitRequest, run: Run) -> tuple[Barcode, N
     floor = max(chance_floor(measure, answers.n, len(names)), crowd_floor(W, _NEIGHBORS))
     pairs = product_pairs(W, names, measure, floor, run.n_jobs, run.progress)
     # In later digits the order of sums shows.
-    graph = pairs.starts, pairs.neighbors, np.round(np.abs(pairs.values), DECIMALS)
+    strength: FloatArray = np.round(np.abs(pairs.values), DECIMALS)
+    graph = pairs.starts, pairs.neighbors, strength
     jobs = run.n_jobs
     bars = sparse_barcode(*graph, floor, names, request.min_children, jobs, run.progress)
     return bars, Neighbors(pairs.starts, pairs.neighbors)
