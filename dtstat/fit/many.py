@@ -267,7 +267,7 @@ def _graph(answers: _Answers, request: FitRequest, run: Run) -> tuple[Barcode, N
     floor = max(chance_floor(measure, answers.n, len(names)), crowd_floor(W, _NEIGHBORS))
     pairs = product_pairs(W, names, measure, floor, run.n_jobs, run.progress)
     # In later digits the order of sums shows.
-    strength: FloatArray = np.round(np.abs(pairs.values), DECIMALS)
+    strength = np.round(np.abs(pairs.values), DECIMALS).astype(np.float64, copy=False)
     graph = pairs.starts, pairs.neighbors, strength
     jobs = run.n_jobs
     bars = sparse_barcode(*graph, floor, names, request.min_children, jobs, run.progress)
