@@ -7,7 +7,7 @@ array counts as one comparison. The forms:
 
     rows        in another order            columns     in another order
     signs       some items x → −x           units       items x → a x + b
-    container   polars, Arrow, an array, CSV, parquet, an index of other labels
+    container   polars, Arrow, an array, CSV, parquet, xlsx, sav, an index of other labels
     all         rows, columns, signs and units at once
 
 The order of factors, their names (by the first items) and their directions follow the order of the
@@ -39,7 +39,7 @@ RESULTS = Path(__file__).parent / "results" / "metamorphic.md"
 COMPARISONS = 20_000
 TOLERANCE = 1e-8
 FORMS = ("rows", "columns", "signs", "units", "container", "all")
-CONTAINERS = ("polars", "arrow", "array", "csv", "parquet", "index")
+CONTAINERS = ("polars", "arrow", "array", "csv", "parquet", "xlsx", "sav", "index")
 # Halves of fewer rows hardly identify a model: which of several ends is found is then chance.
 _FEW_FOR_GROUPS = 150
 SIGNED = ("pearson", "spearman", "kendall", "polychoric", "mixed")
@@ -110,6 +110,20 @@ def draw_survey(seed: int) -> Survey:
     return Survey(frame, np.arange(n), pd.Series(1.0, names), kind, frame)
 
 
+def draw_wide(seed: int) -> Survey:
+    """Draw a survey of 1,050 items of 15 factors, which no matrix of correlations is made of."""
+    rng = np.random.default_rng(seed)
+    n, own = int(rng.integers(100, 201)), np.arange(1050) // 70
+    Z = rng.normal(size=(n, 15)) + 0.6 * rng.normal(size=(n, 1))
+    X = rng.uniform(0.4, 1.2, len(own)) * Z[:, own] + rng.normal(size=(n, len(own)))
+    kind = ("continuous", "ratings")[seed % 2]
+    X = np.clip(np.round(X + 3), 1, 5) if kind == "ratings" else X
+    X[:, -5:] = X[:, :5]  # copies, of which either may come first
+    names = [f"q{k + 1}" for k in range(len(own))]
+    frame = pd.DataFrame(X, columns=names)
+    return Survey(frame, np.arange(n), pd.Series(1.0, names), kind, frame)
+
+
 def in_form(survey: Survey, form: str, seed: int, folder: Path) -> Survey:
     """Return the same survey in another form."""
     rng = np.random.default_rng(seed)
@@ -131,7 +145,7 @@ def in_form(survey: Survey, form: str, seed: int, folder: Path) -> Survey:
         survey = replace(survey, scale=scale, shift=shift)
     data: Any = frame
     if form == "container":
-        data, frame = in_container(frame, CONTAINERS[seed % len(CONTAINERS)], folder)
+        data, frame = in_container(frame, CONTAINERS[seed // 100 % len(CONTAINERS)], folder)
     return replace(survey, frame=frame, rows=rows, signs=signs, data=data)
 
 
@@ -151,7 +165,13 @@ def in_container(frame: pd.DataFrame, name: str, folder: Path) -> tuple[Any, pd.
     if name == "array":  # of another layout, too
         return pd.DataFrame(np.asfortranarray(frame.to_numpy()), columns=frame.columns), frame
     path = folder / f"survey.{name}"
-    frame.to_csv(path, index=False) if name == "csv" else frame.to_parquet(path, index=False)
+    if name == "sav":
+        import pyreadstat
+
+        pyreadstat.write_sav(frame, str(path))
+        return str(path), frame
+    write = {"csv": frame.to_csv, "parquet": frame.to_parquet, "xlsx": frame.to_excel}[name]
+    write(path, index=False)
     return str(path), frame
 
 
@@ -189,6 +209,13 @@ class Factors:
         """(n, d) numbers of the rows as they were drawn."""
         table = values[self.names].to_numpy() * (self.signs[self.names].to_numpy() if signed else 1)
         return table[np.argsort(survey.rows)]
+
+
+def by_answers(draws: np.ndarray, survey: Survey) -> np.ndarray:
+    """(n, d) draws of the rows as they were drawn; of equal rows nobody can tell whose is whose."""
+    answers = (survey.in_one_unit() * survey.signs)[survey.names].to_numpy()
+    same = np.unique(answers[np.argsort(survey.rows)], axis=0, return_inverse=True)[1].ravel()
+    return draws[np.lexsort((draws[:, 0], same))]
 
 
 def by_name(frame: pd.DataFrame, columns: list[str] | None = None) -> Numbers:
@@ -308,6 +335,12 @@ def fits(survey: Survey) -> Iterator[tuple[str, Numbers]]:
             for method in ("regression", "bartlett", "eap"):
                 scores = fit.factor_scores(survey.data, method=method)
                 yield "fit.factor_scores", {method: own.scores(scores, survey)}
+            drawn = fit.plausible_values(survey.data, draws=2, seed=1)
+            draws = {
+                f"draw {k}": by_answers(own.scores(one, survey), survey)
+                for k, one in drawn.groupby("draw")
+            }
+            yield "fit.plausible_values", draws
             yield "fit.residuals", {"values": by_pairs(fit.residuals(), survey)}
         for k in range(1, min(len(fit.tree), 4) + 1):
             yield "fit.level", fit_numbers(fit.level(k), survey, levels=False)
@@ -317,20 +350,84 @@ def fits(survey: Survey) -> Iterator[tuple[str, Numbers]]:
 
 
 def curves(survey: Survey) -> Iterator[tuple[str, Numbers]]:
-    if (survey.signs < 0).any():  # factors may then point the other way, and draws are others
-        yield "fit(estimator=spline)", {}
-        return
-    keys = keys_of(survey)
-    fit = dt.fit(survey.data, estimator="spline", structure=keys, seed=1)
-    own = Factors(fit.loadings, survey)
-    yield (
-        "fit(estimator=spline)",
-        {
-            "loadings": own.loadings,
-            "factor correlations": own.among(fit.factor_correlations),
-            "parameters": fit.nonlinear.n_parameters,
-        },
+    for options in ({"structure": keys_of(survey)}, {"finalists": 1}):
+        fit = dt.fit(survey.data, estimator="spline", seed=1, **options)
+        own = Factors(fit.loadings, survey)
+        label = ", ".join(options)
+        yield (
+            f"fit(estimator=spline, {label})",
+            {
+                "structure": frozenset(own.of.values()),
+                "loadings": own.loadings,
+                "uniquenesses": fit.uniquenesses.sort_index().to_numpy(),
+                "factor correlations": own.among(fit.factor_correlations),
+                "factor correlation errors": np.abs(own.among(fit.factor_correlation_errors)),
+                "parameters": fit.nonlinear.n_parameters,
+                "log-likelihood": fit.nonlinear.log_likelihood + log_units(survey, fit.item_names),
+                "Monte Carlo error": fit.nonlinear.monte_carlo_se,
+                **prefixed("curve", by_name(curve_shapes(fit, own))),
+            },
+        )
+        yield "fit.response_curves", response_curves(fit, own, survey)
+        scores = fit.factor_scores(survey.data, sd=True)
+        errors = own.scores(
+            scores[[f"{name}_sd" for name in own.names]].set_axis(own.names, axis=1), survey, False
+        )
+        yield "fit.factor_scores", {"curves": own.scores(scores, survey), "their errors": errors}
+
+
+def log_units(survey: Survey, items: tuple[str, ...]) -> float:
+    """Return what other units take from a log-likelihood: log |a| for each answer x → a x + b."""
+    if np.isscalar(survey.scale):
+        return 0.0
+    frame = survey.frame[list(items)]
+    known = frame.notna().sum()[frame.nunique() > 10]  # ratings have probabilities
+    return float(np.log(survey.scale[known.index]) @ known)
+
+
+def curve_shapes(fit: dt.DTFit, own: Factors) -> pd.DataFrame:
+    """Slopes and shares of variance of the curves, by item and factor."""
+    frame = fit.nonlinear_loadings.drop(columns="loading")  # which has a sign, and is a loading
+    frame["factor"] = frame["factor"].map(own.names.index)
+    return frame.set_index(["item", "factor"])
+
+
+def response_curves(fit: dt.DTFit, own: Factors, survey: Survey) -> Numbers:
+    """Mean answers with their bands in the unit and direction of the survey as it was drawn."""
+    found: Numbers = {}
+    scale, shift = (
+        pd.Series(np.broadcast_to(one, survey.frame.shape[1]), survey.frame.columns)
+        for one in (survey.scale, survey.shift)
     )
+    for (item, factor), part in fit.response_curves().groupby(["item", "factor"]):
+        table = part[["value", "lower", "upper"]].to_numpy()[:: int(own.signs[factor])]
+        table = np.sort((table - shift[item]) / scale[item] * survey.signs[item])
+        found[f"{item} by {own.names.index(factor)}"] = table
+    return found
+
+
+def many(survey: Survey) -> Iterator[tuple[str, Numbers]]:
+    fit = dt.fit(survey.data)
+    for label, one in (
+        ("fit(many items)", fit),
+        ("fit.level", fit.level(max(fit.n_factors - 1, 1))),
+    ):
+        own = Factors(one.loadings, survey)
+        table = one.levels
+        table["correlation"] = table["correlation"].abs()
+        yield (
+            label,
+            {
+                "structure": frozenset(own.of.values()),
+                "attached": frozenset(one.attached_items),
+                "loadings": own.loadings,
+                "factor correlations": own.among(one.factor_correlations),
+                "uniquenesses": one.uniquenesses[survey.names].to_numpy(),
+                "log-likelihood": one.estimate.log_likelihood,
+                "rows that count": one.n_effective,
+                **prefixed("levels", by_name(table)),
+            },
+        )
 
 
 def keys_of(survey: Survey) -> dict[str, list[str]]:
@@ -555,9 +652,11 @@ SUBJECTS: dict[str, Callable[[Survey], Iterator[tuple[str, Numbers]]]] = {
         scales,
         regressions,
         curves,
+        many,
     )
 }
-RARE = {"curves": 8}  # with how many surveys once
+RARE = {"curves": 3, "many": 5}  # with how many surveys once
+DRAWN = {"many": draw_wide}  # surveys of their own
 
 
 # --- comparing ---
@@ -617,10 +716,10 @@ def compare_survey(
 
     A subject that yields nothing under a label says that this form is not the same survey to it.
     """
-    survey = draw_survey(seed)
     for name in names:
         if seed % RARE.get(name, 1):
             continue
+        survey = DRAWN.get(name, draw_survey)(seed)
         ours = results(name, survey)
         for k, form in enumerate(forms):
             theirs = results(name, in_form(survey, form, 100 * seed + k, folder))

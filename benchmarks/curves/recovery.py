@@ -63,9 +63,11 @@ def recovered(simulation: Simulation) -> dict[str, float]:
 
 def map_r2(simulation: Simulation, fit: dt.DTFit) -> FloatArray:
     """1 − E(ĝ − g)² / Var g of each item, at the factors that were drawn."""
-    model = fit.nonlinear.model
-    read, eta = answer_reader(model, fit.nonlinear.scale), model.predictors(simulation.latents)
-    fitted = np.column_stack([read(i, own) for i, own in enumerate(eta.T)])
+    curves, model = fit.nonlinear, fit.nonlinear.model
+    read = answer_reader(model, curves.scale)
+    eta = model.predictors(curves.factors.answers(simulation.latents))
+    framed = np.column_stack([read(i, own) for i, own in enumerate(eta.T)])
+    fitted = curves.items.columns_as_given(framed)
     truth = np.zeros_like(fitted)
     parents = {name: k for k, name in enumerate(simulation.structure.factor_names)}
     items = {name: i for i, name in enumerate(simulation.structure.item_names)}

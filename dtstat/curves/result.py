@@ -31,12 +31,19 @@ from dtstat.core.arrays import FloatArray
 from dtstat.core.saved import register
 from dtstat.core.tables import Table, with_texts
 from dtstat.curves import ratings
-from dtstat.curves.estimate import CurveModel, NonlinearEstimate, answers_log_likelihood
+from dtstat.curves.estimate import (
+    CurveModel,
+    NonlinearEstimate,
+    answers_log_likelihood,
+    draw_answers,
+)
 from dtstat.curves.likelihood import LogLikelihood, posterior_moments
 from dtstat.curves.posterior import posterior_draws
 from dtstat.curves.response_model import Edges, ResponseModel
 from dtstat.curves.scales import AnswerScale
 from dtstat.curves.uncertainty import phi_uncertainty, spline_uncertainty
+from dtstat.curves.way_back import Shape, WayBack
+from dtstat.data.frame import Frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,6 +70,8 @@ _STYLES = ("-", "--", "-.", ":")  # of the item's first, second, ... factor
         "values": "eg",
         "lower": "eg",
         "upper": "eg",
+        "items.order": "p",
+        "factors.order": "d",
     },
     rules={"every edge has a curve": lambda fit: len(fit.values) == int(fit.model.support.sum())},
 )
@@ -73,7 +82,8 @@ class NonlinearFit:
     Attributes
     ----------
     model, scale
-        Parameters, and how answers are coded for them.
+        Parameters, and how answers are coded for them; of the items and factors in their frames,
+        in which they were fitted, so that their order and signs do not change what is drawn.
     log_likelihood, monte_carlo_se
         Of the rows, with the error of its estimation: from the draws and, of splines, from two
         independent runs.
@@ -87,6 +97,8 @@ class NonlinearFit:
         Of the sampler.
     seed
         Of the random numbers.
+    items, factors
+        The frames (:class:`dtstat.data.frame.Frame`); None for items and factors as given.
     """
 
     model: CurveModel
@@ -102,16 +114,22 @@ class NonlinearFit:
     acceptance: float
     restarts: int
     seed: int
+    items: Frame | None = None
+    factors: Frame | None = None
+
+    @cached_property
+    def _way(self) -> WayBack:
+        return WayBack.of(self.model, self.items, self.factors)
 
     @cached_property
     def shape(self) -> Shape:
         """How steep and how straight the curves are."""
-        return shape(self.model)
+        return self._way.shape(shape(self.model))
 
     @property
     def edges(self) -> Edges:
         """The item–factor pairs, sorted by item."""
-        return Edges.of(self.model.support)
+        return self._way.edges
 
     @property
     def loadings(self) -> FloatArray:
@@ -133,7 +151,8 @@ class NonlinearFit:
     @property
     def factor_correlations(self) -> FloatArray:
         """(d, d) Φ."""
-        return self.model.factor_correlations
+        factors = self._way.factors
+        return factors.rows_as_given(factors.columns_as_given(self.model.factor_correlations))
 
     def curve_frame(self, items: tuple[str, ...], factors: tuple[str, ...]) -> pd.DataFrame:
         """One row per edge and value of its factor: item, factor, z, value, lower, upper."""
@@ -171,16 +190,22 @@ class NonlinearFit:
     def scores(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n, d) posterior means and standard deviations of the factors; NaN without answers."""
         rng = np.random.default_rng(self.seed)
-        coded = self.scale.encode(X)
+        coded = self.scale.encode(self._way.items.answers(X))
         mean, sd = posterior_moments(self.model, coded, rng, _SCORE_DRAWS)
         nothing = np.isnan(X).all(axis=1)
         mean[nothing], sd[nothing] = np.nan, np.nan
-        return mean, sd
+        factors = self._way.factors
+        return factors.columns_as_given(mean), sd[:, factors.place]
 
     def log_likelihoods(self, X: FloatArray) -> LogLikelihood:
         """Log-likelihoods of rows of answers, by importance sampling."""
         rng = np.random.default_rng(self.seed)
-        return answers_log_likelihood(self.model, self.scale, X, rng)
+        framed = self._way.items.answers(X)
+        return answers_log_likelihood(self.model, self.scale, framed, rng)
+
+    def draw(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """(n, p) coded answers of n people drawn from the model."""
+        return self._way.items.columns_as_given(draw_answers(self.model, n, rng))
 
 
 def summarize(
@@ -189,6 +214,8 @@ def summarize(
     log_likelihood: float,
     monte_carlo_se: float,
     seed: int,
+    items: Frame | None = None,
+    factors: Frame | None = None,
 ) -> NonlinearFit:
     """Work out curves and standard errors of a fitted model.
 
@@ -202,6 +229,8 @@ def summarize(
         Of these rows.
     seed
         Of the random numbers.
+    items, factors
+        Frames that the model and the answers are in; None if they are as given.
     """
     model, coded = estimate.model, estimate.scale.encode(X)
     draws = posterior_draws(model, coded, np.random.default_rng(seed), _DRAWS, estimate.z, _BURN_IN)
@@ -211,20 +240,26 @@ def summarize(
     else:
         unsure = phi_uncertainty(model, draws, len(GRID), int(model.support.sum()))
     read, half = answer_reader(model, estimate.scale), _BAND * unsure.curves
+    way = WayBack.of(model, items, factors)
+    ends = curves(model, read, -half), curves(model, read, half)
+    values, lower, upper = map(way.curves, (curves(model, read), *ends))
+    place = way.factors.place
     return NonlinearFit(
         model=model,
         scale=estimate.scale,
         log_likelihood=log_likelihood,
         monte_carlo_se=monte_carlo_se,
         n_parameters=estimate.n_parameters,
-        factor_correlation_errors=unsure.factor_correlations,
+        factor_correlation_errors=unsure.factor_correlations[np.ix_(place, place)],
         grid=GRID,
-        values=curves(model, read),
-        lower=curves(model, read, -half),
-        upper=curves(model, read, half),
+        values=values,
+        lower=np.minimum(lower, upper),
+        upper=np.maximum(lower, upper),
         acceptance=estimate.acceptance,
         restarts=estimate.restarts,
         seed=seed,
+        items=items,
+        factors=factors,
     )
 
 
@@ -239,24 +274,6 @@ def answer_reader(model: CurveModel, scale: AnswerScale) -> Callable[[int, Float
         return mean
 
     return read
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """Slopes and shares of variance.
-
-    Attributes
-    ----------
-    slope, loading
-        (E,) of the edges, sorted by item.
-    r2_map, r2_line
-        (p,) of the items; 0 for items without factors.
-    """
-
-    slope: FloatArray
-    loading: FloatArray
-    r2_map: FloatArray
-    r2_line: FloatArray
 
 
 def shape(model: CurveModel) -> Shape:

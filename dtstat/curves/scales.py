@@ -43,6 +43,7 @@ _NODES = 21  # of Gauss–Hermite quadrature
 _SMOOTHING = 10.0
 _GAIN = 0.15  # nats per answer
 _LEAST_ANSWERS = 11  # distinct ones: with fewer an item has steps, not a density
+_DECIMALS = 8  # of coded answers
 
 
 @register(shapes={"mean": "p", "sd": "p", "levels": "p", "levels[]": "*", "normal": "p"})
@@ -116,7 +117,11 @@ class AnswerScale:
         return density
 
     def encode(self, X: FloatArray) -> FloatArray:
-        """(n, p) standardized answers, normal scores and categories; NaN stays NaN."""
+        """(n, p) standardized answers, normal scores and categories; NaN stays NaN.
+
+        To eight decimals: later ones show the unit of the answers, and a chain of many thousand
+        moves makes more of them.
+        """
         coded = np.ascontiguousarray((X - self.mean) / self.sd)  # kernels read row by row
         for i, levels in enumerate(self.levels):
             if len(levels):
@@ -125,7 +130,7 @@ class AnswerScale:
                 coded[:, i] = np.where(np.isnan(X[:, i]), np.nan, category)
             elif self.normal[i].used:
                 coded[:, i] = self.normal[i].encode(X[:, i])
-        return coded
+        return np.round(coded, _DECIMALS)
 
     def mean_answers(self, i: int, eta: FloatArray, noise: float) -> FloatArray:
         """Mean answers to a continuous item, ∫ h⁻¹(η + √ω u) φ(u) du.

@@ -29,16 +29,27 @@ import numpy as np
 import numpy.typing as npt
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.saved import register
 from dtstat.data.levels import find_levels
 
 Words = npt.NDArray[np.uint64]
 
+_ITEMS_PER_BLOCK = 512
 DECIMALS = 10  # of a correlation; in later ones the order of sums shows
 
 
+@register(
+    shapes={"order": "p", "signs": "p"},
+    rules={
+        "the order names everything once": lambda frame: (
+            np.sort(frame.order).tolist() == list(range(len(frame.order)))
+        ),
+        "signs are 1 or -1": lambda frame: bool((np.abs(frame.signs) == 1).all()),
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """The order and the signs of p items.
+    """The order and the signs of p items (or of factors).
 
     Attributes
     ----------
@@ -50,6 +61,11 @@ class Frame:
 
     order: IntArray
     signs: FloatArray
+
+    @classmethod
+    def as_they_are(cls, p: int) -> Frame:
+        """Leave p items where and as they are."""
+        return cls(np.arange(p), np.ones(p))
 
     @classmethod
     def of(cls, R: FloatArray, *others: FloatArray) -> Frame:
@@ -71,6 +87,29 @@ class Frame:
         frame = cls.of(balance @ balance.T)
         names = _name_rows(values, frame)
         return frame if _points_up(names) else cls(frame.order, -frame.signs)
+
+    @classmethod
+    def of_many(cls, Z: FloatArray) -> tuple[Frame, IntArray]:
+        """Find the order of (p, n) standardized items, of which no matrix is made, and of people.
+
+        With s_r = Σ_i z_ir² people go by s_r, and items by Σ_r z_ir² s_r, which have no sign and no
+        order. Signs stay as they are: with −z_i for z_i what follows is the same but for signs.
+        """
+        blocks = [slice(k, k + _ITEMS_PER_BLOCK) for k in range(0, len(Z), _ITEMS_PER_BLOCK)]
+        size = np.sum([np.einsum("ir,ir->r", Z[at], Z[at]) for at in blocks], axis=0)
+        keys = np.concatenate([np.einsum("ir,ir,r->i", Z[at], Z[at], size) for at in blocks])
+        frame = cls(np.argsort(keys, kind="stable"), np.ones(len(Z)))
+        return frame, np.argsort(size, kind="stable")
+
+    @classmethod
+    def of_scores(cls, scores: FloatArray) -> Frame:
+        """Find the frame of (n, d) scores on factors, NaN where not known, by their moments.
+
+        Those that vary most come first, and their long tails point up.
+        """
+        known = np.nan_to_num(scores)
+        square, cube = (_rounded((known**k).sum(axis=0)) for k in (2, 3))
+        return cls(np.lexsort((-np.abs(cube), -square)), np.where(cube < 0, -1.0, 1.0))
 
     @cached_property
     def place(self) -> IntArray:
@@ -96,7 +135,7 @@ class Frame:
 
     def columns_as_given(self, answers: FloatArray) -> FloatArray:
         """(n, p) answers to the items in the frame, as answers to the items given."""
-        return np.ascontiguousarray(answers[:, self.place] * self.signs)
+        return np.ascontiguousarray(answers[:, self.place] * self.signs) + 0.0
 
     def matrix(self, R: FloatArray) -> FloatArray:
         """(p, p) correlations in the frame, to ten decimals."""
@@ -106,6 +145,19 @@ class Frame:
     def unsigned(self, R: FloatArray) -> FloatArray:
         """(p, p) numbers of any other measure in the frame, as they are."""
         return R[np.ix_(self.order, self.order)]
+
+
+def reorder(Z: FloatArray, order: IntArray, people: IntArray | None = None) -> None:
+    """Put the rows of (p, n) numbers, and in each the columns, in another order, in place."""
+    left = np.ones(len(Z), dtype=bool)
+    for start in range(len(Z)):
+        if not left[start]:
+            continue
+        first, k, source = Z[start].copy(), start, -1
+        while source != start:  # along a cycle each place takes what the next one has
+            left[k], source = False, int(order[k])
+            row = first if source == start else Z[source]
+            Z[k], k = (row if people is None else row[people]), source
 
 
 def _rounded(R: FloatArray) -> FloatArray:

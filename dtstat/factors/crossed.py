@@ -104,15 +104,6 @@ class CrossedModel:
         Phi = self.factor_correlations[np.ix_(which, which)]
         return replace(self, loadings=self.loadings[:, which], factor_correlations=Phi)
 
-    def in_order(self) -> CrossedModel:
-        """Return the same with factors in the order of their items, and positive on the whole."""
-        model = self.with_factors(np.lexsort(~self.support[::-1]))
-        signs = np.where(model.loadings.sum(axis=0) < 0, -1.0, 1.0)
-        L = model.loadings.copy()
-        L.data = L.data * signs[L.indices]
-        Phi = model.factor_correlations * np.outer(signs, signs)
-        return replace(model, loadings=L, factor_correlations=Phi)
-
 
 def crossed_estimator(model: CrossedModel) -> str:
     """Say how a model was estimated."""

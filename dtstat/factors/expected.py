@@ -38,7 +38,7 @@ from dtstat.factors.scores import Marginals
 
 _SWEEPS = 50
 _NODES = 41  # of the quadrature
-_STILL = 1e-6  # change of a score at which the items have been visited often enough
+_STILL = 1e-8  # change of a score at which the items have been visited often enough
 _LEAST_SHARE = 1e-10  # of a variance that an item leaves
 
 

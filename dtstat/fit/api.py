@@ -244,6 +244,10 @@ def fit(
         if many is not None:
             return many
         items = as_items(data) if known is None else pick_items(data, known.item_names)
+        if known is None and not isinstance(data, pd.DataFrame | np.ndarray):
+            many = _fit_many(items, labels, request, run)  # of what is read whole only
+        if many is not None:
+            return many
         items = items.labeled(labels)
         found = (fit_curves if request.draws_curves else fit_items)(items, request, run)
         return _finish(found, known, dict(items.texts))
@@ -257,7 +261,9 @@ def _fit_many(data: Data, labels: Labels, request: FitRequest, run: Run) -> DTFi
     found = fit_many(columns, request, run)
     if found is None:
         return None
-    carried = texts_of(data, columns.names) if isinstance(data, pd.DataFrame) else {}
+    carried = dict(data.texts) if isinstance(data, ItemData) else {}
+    if isinstance(data, pd.DataFrame):
+        carried = texts_of(data, columns.names)
     return _finish(found, None, {**carried, **given_texts(labels, columns.names)})
 
 

@@ -17,7 +17,7 @@ from dtstat.curves.estimate import NETWORKS, Method, effective_rows, rank_correl
 from dtstat.curves.result import summarize
 from dtstat.data.checks import quote_names
 from dtstat.data.description import SampleFacts
-from dtstat.data.frame import rows_by_content
+from dtstat.data.frame import Frame, rows_by_content
 from dtstat.data.items import ItemData, check_usable
 from dtstat.dependence.maximal import hidden_pairs
 from dtstat.dependence.measures import BRIDGES
@@ -38,8 +38,9 @@ from dtstat.search.finalists import (
     saved_finalists,
     validate_curves,
 )
+from dtstat.search.framed import WayBack
 from dtstat.search.held_out import SHARE, HeldOut, folds, split_rows
-from dtstat.search.ranking import contenders, rank
+from dtstat.search.ranking import contenders, first_item_order, rank
 from dtstat.search.records import GIVEN, Proposal, Scored
 
 _DRAWS = 200  # of the factors a row, for likelihoods of rows held out
@@ -53,13 +54,15 @@ def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     rows = _rows(items, request)
     problem = prepare(rows.part, request, run)
     proposals, before = _proposals(problem, request, run)
+    proposals = [replace(one, support=rows.frame.support(one.support)[0]) for one in proposals]
     # Curves of any dependence, or of a structure that was given, need no rank correlations.
     ranked = request.measure in BRIDGES and request.search != GIVEN
     hidden = hidden_pairs(items) if ranked else ()
     notes = (*_warned(items, request), *warn_of_hidden(items, hidden))
     curves = replace(_curves(request, run), saved=_saved(items, request, run))
     contest = _compare(proposals, rows, problem, request, curves, run)
-    everything = contenders(contest.scored, (), contest.n, contest.held)
+    back = WayBack(rows.frame, problem.screened, 0.0)
+    everything = contenders(list(map(back.scored, contest.scored)), (), contest.n, contest.held)
     choice = rank(everything, request.criterion, contest.n / problem.n, before=before)
     best = contest.scored[everything.index(choice.contenders[0])]
     whole = problem if rows.held is None else prepare(rows.all, request, run)
@@ -69,31 +72,45 @@ def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     if not isinstance(best, Finalist):
         return conclude(whole, request, run, choice, facts, margins, notes=notes)
     if rows.held is not None:
-        best = fit_finalists(
-            [best.proposal], _answers(rows.all, whole, request, [best.proposal]), curves
-        )[0]
-    notes += (*_by_scores(best, rows.all), *_restarted(best), *_unsettled(best))
+        answers = _answers(rows.all, rows.frame, whole, request, [best.proposal])
+        best = fit_finalists([best.proposal], answers, curves)[0]
+    notes += (*_by_scores(best, rows), *_restarted(best), *_unsettled(best))
     likelihood, error = best.log_likelihood, best.monte_carlo_se
-    shown = summarize(best.estimate, rows.all.values, likelihood, error, cast(int, request.seed))
+    X, seed = rows.frame.answers(rows.all.values), cast(int, request.seed)
+    frames = rows.frame, _factor_frame(best, rows.frame)
+    shown = summarize(best.estimate, X, likelihood, error, seed, *frames)
     return conclude(whole, request, run, choice, facts, margins, shown, notes)
+
+
+def _factor_frame(best: Finalist, frame: Frame) -> Frame:
+    """Find where the factors, as given by their first items, are in the frame, and their signs.
+
+    As in the copula model no column of loadings of the items as given has a negative sum.
+    """
+    place = first_item_order(best.proposal.support[frame.place])
+    L = frame.rows_as_given(best.start.loadings[:, place])
+    return Frame(np.argsort(place), np.where(L.sum(axis=0) < 0, -1.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """All rows that can be used, those to fit, and which of all are held out."""
+    """All rows that can be used, those to fit, and which of all are held out; the items' frame."""
 
     all: ItemData
     part: ItemData
     held: IntArray | None
+    frame: Frame
 
 
 def _rows(items: ItemData, request: FitRequest) -> _Rows:
     if request.missing == "listwise":
         items = items.complete_rows()
         check_usable(items)
-    items = items.take(rows_by_content(items.values))  # draws meet the same rows in every order
+    frame = Frame.of_answers(items.values)
+    # Draws meet the same rows in every order.
+    items = items.take(rows_by_content(items.values, frame))
     if request.criterion not in ("validation", "validation_2se"):
-        return _Rows(items, items, None)
+        return _Rows(items, items, None, frame)
     fitted, held = split_rows(items.n_rows, cast(int, request.seed))
     if len(fitted) < bspline.K:
         raise InputError(
@@ -104,7 +121,7 @@ def _rows(items: ItemData, request: FitRequest) -> _Rows:
         )
     part = items.take(fitted)
     check_usable(part)
-    return _Rows(items, part, held)
+    return _Rows(items, part, held, frame)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +142,7 @@ def _compare(
     run: Run,
 ) -> _Contest:
     """Fit curves to the structures; compare them with each other and with no factor at all."""
-    answers = _answers(rows.part, problem, request, proposals)
+    answers = _answers(rows.part, rows.frame, problem, request, proposals)
     nothing = Unrelated.of(answers)
     if not proposals:
         return _Contest([nothing], None, float(problem.n))
@@ -175,12 +192,24 @@ def _saved(items: ItemData, request: FitRequest, run: Run) -> Resumable[Tried] |
 
 
 def _answers(
-    part: ItemData, problem: Problem, request: FitRequest, proposals: Sequence[Proposal]
+    part: ItemData,
+    frame: Frame,
+    problem: Problem,
+    request: FitRequest,
+    proposals: Sequence[Proposal],
 ) -> CurveRows:
-    """Collect the rows, on the scale that suits the structure the copula finds best."""
+    """Collect the rows, in the frame, on the scale that suits the structure the copula likes best.
+
+    ``proposals`` are in the frame, too.
+    """
     rated = Method(request.estimator).takes_ratings
-    levels = part.levels if rated else (None,) * part.n_items
-    answers = CurveRows(part.values, levels, problem.latent.R, problem.n)
+    levels = [
+        None if own is None or not rated else sorted(frame.signs[i] * value for value in own)
+        for i, own in enumerate(part.levels)
+    ]
+    levels = [levels[i] for i in frame.order]
+    R = frame.matrix(problem.latent.R)
+    answers = CurveRows(frame.answers(part.values), levels, R, problem.n)
     if not proposals or request.preset == "paper":
         return answers
     return answers.on_scale_of(proposals[0])
@@ -213,12 +242,12 @@ def _held(
 ) -> _Contest:
     """Score finalists, and no factor at all, on rows that were not fitted."""
     if rows.held is not None:
-        X = rows.all.values[rows.held]
+        X = rows.frame.answers(rows.all.values[rows.held])
         held = validate_curves(finalists, X, curves, run.progress)
         alone = nothing.margins.rows(X)
     else:
         proposals = [one.proposal for one in finalists]
-        parts = _folds(rows.all, request, run, proposals)
+        parts = _folds(rows, request, run, proposals)
         held, kept = cross_validate_curves(proposals, parts, curves, run.progress)
         finalists = [finalists[k] for k in kept]
         alone = np.concatenate([answers.margins().rows(X) for answers, X in parts])
@@ -235,8 +264,9 @@ def _searched(request: FitRequest) -> bool:
 
 
 def _folds(
-    items: ItemData, request: FitRequest, run: Run, proposals: Sequence[Proposal]
+    rows: _Rows, request: FitRequest, run: Run, proposals: Sequence[Proposal]
 ) -> list[tuple[CurveRows, FloatArray]]:
+    items, frame = rows.all, rows.frame
     fold = folds(items.n_rows, cast(int, request.seed))
     parts = []
     for k in np.unique(fold):
@@ -244,7 +274,8 @@ def _folds(
         check_usable(part)
         with silenced():  # said once, of all rows
             problem = prepare(part, request, replace(run, progress=None))
-        parts.append((_answers(part, problem, request, proposals), items.values[fold == k]))
+        held = frame.answers(items.values[fold == k])
+        parts.append((_answers(part, frame, problem, request, proposals), held))
     return parts
 
 
@@ -276,12 +307,12 @@ def _restarted(best: Finalist) -> tuple[str, ...]:
     return (text,)
 
 
-def _by_scores(best: Finalist, items: ItemData) -> tuple[str, ...]:
+def _by_scores(best: Finalist, rows: _Rows) -> tuple[str, ...]:
     """Say which items are known by their normal scores."""
-    chosen = best.estimate.scale.by_scores
+    chosen = best.estimate.scale.by_scores[rows.frame.place]
     if not chosen.any():
         return ()
-    names = quote_names([name for name, one in zip(items.names, chosen, strict=True) if one])
+    names = quote_names([name for name, one in zip(rows.all.names, chosen, strict=True) if one])
     return (
         f"Curves are fitted to the normal scores of {names}, which describe these long-tailed "
         "items better than their own units. Loadings and R2 are those of the scores; "

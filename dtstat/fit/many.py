@@ -37,6 +37,7 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
 from dtstat.core.parallel import Jobs, track
 from dtstat.data.description import SampleFacts
+from dtstat.data.frame import DECIMALS, Frame, reorder
 from dtstat.data.items import ItemData, ItemKind
 from dtstat.data.sources import Columns, columns_of
 from dtstat.dependence.compute import FEWEST_ROWS
@@ -51,6 +52,7 @@ from dtstat.dependence.sparse import (
 )
 from dtstat.dependence.spearman import average_ranks
 from dtstat.factors.blockwise import ESTIMATOR, BlockModel, fit_blocks, judge_blocks
+from dtstat.factors.copula import as_given
 from dtstat.factors.crossed import CrossedModel, crossed_estimator
 from dtstat.factors.derivatives import StandardErrors
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS
@@ -64,7 +66,7 @@ from dtstat.search.criteria import HELD_OUT, INFORMATION, least_loading
 from dtstat.search.crossings import explain_in_turn, refine_many
 from dtstat.search.joins import grow, leaves
 from dtstat.search.levels import pays_for_itself
-from dtstat.search.ranking import Ranking, contenders, rank
+from dtstat.search.ranking import Ranking, contenders, first_item_order, rank
 from dtstat.search.records import TREE, Fitted, Outcome, Proposal
 from dtstat.structure.barcode import Barcode, sparse_barcode
 from dtstat.structure.cliques import attached_items
@@ -130,6 +132,8 @@ class _Answers:
     """Answers as they are computed with.
 
     Z are normal scores, W ranks, both (p, n) and standardized; the same with Pearson's measure.
+    Both are in the frame of the items, and so is all that is computed of them; names and margins
+    are as given.
     """
 
     names: tuple[str, ...]
@@ -138,6 +142,7 @@ class _Answers:
     margins: Marginals
     facts: SampleFacts
     in_memory: bool
+    frame: Frame
 
     @property
     def n(self) -> int:
@@ -157,7 +162,10 @@ def fit_many(columns: Columns, request: FitRequest, run: Run) -> FitRecord | Non
         if answers is None:
             _refuse_whole(columns, "answers with gaps need")
             return None
-        return _fit(answers, request, run)
+        found = _fit(answers, request, run)
+        if answers.in_memory:  # the record keeps them
+            _reorder(answers, answers.frame.place)
+        return found
 
 
 def _read(columns: Columns, request: FitRequest, run: Run, folder: str) -> _Answers | None:
@@ -200,7 +208,20 @@ def _read(columns: Columns, request: FitRequest, run: Run, folder: str) -> _Answ
         tuple(a for one in margins for a in one.scores),
         tuple(a for one in margins for a in one.thresholds),
     )
-    return _Answers(columns.names, Z, W, joined, facts, in_memory)
+    return _in_frame(_Answers(columns.names, Z, W, joined, facts, in_memory, Frame.as_they_are(p)))
+
+
+def _in_frame(answers: _Answers) -> _Answers:
+    """Put items, and people, in their frame; no second copy of the answers is made."""
+    frame, people = Frame.of_many(answers.Z)
+    _reorder(answers, frame.order, people)
+    return replace(answers, frame=frame)
+
+
+def _reorder(answers: _Answers, order: IntArray, people: IntArray | None = None) -> None:
+    """Put the items, and in each the people, in another order, where they are."""
+    for Z in (answers.Z,) if answers.W is answers.Z else (answers.Z, answers.W):
+        reorder(Z, order, people)
 
 
 def _fit(answers: _Answers, request: FitRequest, run: Run) -> FitRecord:
@@ -228,8 +249,10 @@ def _fit(answers: _Answers, request: FitRequest, run: Run) -> FitRecord:
         order = [supported]
     answer = request.n_factors or order[0]
     second = second_level(levels.steps, order, answer)
+    labels = levels[answer - 1].labels
+    levels = levels.as_given(answers.frame)
     found = Outcome(_nothing(answers), n, (), levels, supported, second)
-    return _conclude(answers, request, run, found, answer, bars, neighbors, _FROM_FIT)
+    return _conclude(answers, request, run, found, labels, bars, neighbors, _FROM_FIT)
 
 
 def _nothing(answers: _Answers) -> Fitted:
@@ -243,10 +266,13 @@ def _nothing(answers: _Answers) -> Fitted:
 
 def _graph(answers: _Answers, request: FitRequest, run: Run) -> tuple[Barcode, Neighbors]:
     """Find the strongest pairs, and the cliques that they make."""
-    W, names, measure = answers.W, answers.names, request.measure
+    W, measure = answers.W, request.measure
+    names = tuple(answers.names[i] for i in answers.frame.order)
     floor = max(chance_floor(measure, answers.n, len(names)), crowd_floor(W, _NEIGHBORS))
     pairs = product_pairs(W, names, measure, floor, run.n_jobs, run.progress)
-    graph = pairs.starts, pairs.neighbors, np.abs(pairs.values)
+    # In later digits the order of sums shows.
+    strength = np.round(np.abs(pairs.values), DECIMALS).astype(np.float64, copy=False)
+    graph = pairs.starts, pairs.neighbors, strength
     jobs = run.n_jobs
     bars = sparse_barcode(*graph, floor, names, request.min_children, jobs, run.progress)
     return bars, Neighbors(pairs.starts, pairs.neighbors)
@@ -268,14 +294,16 @@ def _conclude(
     request: FitRequest,
     run: Run,
     outcome: Outcome,
-    k: int,
+    labels: IntArray,
     bars: Barcode | None,
     neighbors: Neighbors | None,
     stacklevel: int,
 ) -> FitRecord:
-    """Fit the level with k factors, and put everything together."""
-    rules, n = request.rules, outcome.n_effective
-    labels = outcome.levels[k - 1].labels
+    """Fit a level, and put everything together, brought back to the items as they are given.
+
+    Labels of the level and the barcode are in the frame, what was found before is not.
+    """
+    rules, n, k = request.rules, outcome.n_effective, int(labels.max()) + 1
     model = _model(answers, labels, neighbors, rules.min_children, run.n_jobs)
     out = np.abs(model.loadings) < least_loading(rules.criterion, k, n)
     attached = np.zeros(len(labels), dtype=bool)
@@ -297,11 +325,18 @@ def _conclude(
             )
         if request.refine:
             whole = refine_many(answers.Z, whole, neighbors, rules, n, run.progress)
-        whole = whole.in_order()
         fit = judge_blocks(answers.Z, whole)
         estimate = whole.estimate(fit.log_likelihood)
         fitted = Fitted(Proposal(whole.support, TREE), fit.log_likelihood, answers.n, estimate)
         notes = tuple(_notes(answers, whole, request, stacklevel))
+    frame = answers.frame
+    factors = first_item_order(fitted.proposal.support[frame.place])
+    fitted = replace(
+        fitted,
+        proposal=replace(fitted.proposal, support=fitted.proposal.support[frame.place][:, factors]),
+        estimate=as_given(fitted.estimate, frame, factors),
+    )
+    bars = None if bars is None else bars.as_given(answers.names, frame.order)
     choice = rank(
         contenders([fitted], (), n, None),
         request.criterion,
@@ -314,7 +349,7 @@ def _conclude(
         request,
         choice,
         fitted,
-        attached & fitted.proposal.support.any(axis=1),
+        attached[frame.place] & fitted.proposal.support.any(axis=1),
         bars,
         notes,
     )
@@ -369,7 +404,7 @@ def _notes(
         )
     exact = np.flatnonzero(model.uniquenesses <= 1.01 * LEAST_UNIQUENESS)
     if len(exact):
-        some = ", ".join(answers.names[i] for i in exact[:5])
+        some = ", ".join(answers.names[i] for i in np.sort(answers.frame.order[exact])[:5])
         doubts.append(
             f"The factors explain {some} without error (Heywood case): an item nearly repeats "
             "another, or its factor has too few items to be sure."
@@ -437,13 +472,23 @@ def many_at_level(
         )
     assert found.marginals is not None
     assert found.sample is not None
-    answers = _Answers(found.item_names, Z, W, found.marginals, found.sample, True)
+    own = Frame.as_they_are(len(Z))
+    known = _Answers(found.item_names, Z, Z, found.marginals, found.sample, True, own)
+    answers = _in_frame(replace(known, Z=(moved := Z.copy()), W=moved))
     request = replace(found.call, n_factors=k)
     second = found.n_factors if found.n_factors != k else found.second
     n = found.n_effective
     outcome = Outcome(_nothing(answers), n, (), found.tree, found.supported, second)
     run = Run(request.measure)
-    made = _conclude(answers, request, run, outcome, k, found.barcode, None, _FROM_LEVEL)
+    labels, bars = found.tree[k - 1].labels[answers.frame.order], found.barcode
+    if bars is not None:
+        framed = tuple(found.item_names[i] for i in answers.frame.order)
+        bars = bars.as_given(framed, answers.frame.place)
+    made = _conclude(
+        answers, request, run, outcome, canonical_labels(labels), bars, None, _FROM_LEVEL
+    )
+    reported = replace(made.reported, latent=found.latent)
+    made = replace(made, latent=found.latent, dependence=found.dependence, reported=reported)
     order = overlaps(found.tree[k - 1].labels, made.support).argmax(axis=0)
     if len(set(order.tolist())) < k:  # items moved so far that names do not carry over
         return replace(made, item_texts=found.item_texts)

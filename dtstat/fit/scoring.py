@@ -13,7 +13,7 @@ from dtstat.core.checks import Seed
 from dtstat.core.errors import EstimationError, InputError
 from dtstat.core.parallel import one_thread
 from dtstat.core.reliability import cronbach_alpha
-from dtstat.data.frame import rows_by_content
+from dtstat.data.frame import Frame, rows_by_content
 from dtstat.data.items import ItemData, rows_to_score, with_scores
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.factors.reliability import (
@@ -210,6 +210,9 @@ def draw_values(
             "Fit with estimator='copula'."
         )
     mean, V = cast(Lines | Reflected, fit.responses).posterior(X)
+    frame = Frame.of_scores(mean)
+    mean = frame.answers(mean)
+    V = (V * np.outer(frame.signs, frame.signs))[:, frame.order][:, :, frame.order]
     root = np.full_like(V, np.nan)
     known = ~np.isnan(mean).any(axis=1)
     try:
@@ -219,12 +222,13 @@ def draw_values(
             "Plausible values need factors that can be told apart; the correlation matrix of these "
             "is not positive definite. Fit fewer factors with n_factors=, or use factor_scores()."
         ) from None
-    rows = np.argsort(rows_by_content(X))  # each row meets the same noise in every order
+    # Each row and factor meets the same noise in every order.
+    rows = np.argsort(rows_by_content(X))
     frames = []
     for k in range(count):
         noise = rng.standard_normal(mean.shape)[rows]
-        drawn = mean + np.einsum("nij,nj->ni", root, noise)
-        frame = pd.DataFrame(drawn, index=index, columns=list(fit.factor_names))
-        frame.insert(0, "draw", k + 1, allow_duplicates=True)
-        frames.append(frame)
+        drawn = frame.columns_as_given(mean + np.einsum("nij,nj->ni", root, noise))
+        table = pd.DataFrame(drawn, index=index, columns=list(fit.factor_names))
+        table.insert(0, "draw", k + 1, allow_duplicates=True)
+        frames.append(table)
     return pd.concat(frames)

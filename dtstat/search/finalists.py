@@ -25,7 +25,7 @@ from dtstat.curves.estimate import Method, NonlinearEstimate, answers_log_likeli
 from dtstat.curves.likelihood import Independence, LogLikelihood
 from dtstat.curves.scales import AnswerScale, better_by_scores
 from dtstat.factors.copula import FactorEstimate, fit_factors
-from dtstat.factors.scores import learn_marginals
+from dtstat.factors.scores import normal_scores
 from dtstat.search.held_out import HeldOut
 from dtstat.search.ranking import by_first_item
 from dtstat.search.records import Fitted, Proposal, Scored
@@ -152,7 +152,7 @@ class CurveRows:
         """Choose the items known by their normal scores, with the factors of a structure."""
         support = proposal.support
         start = fit_factors(self.R, self.n_obs, support)
-        scores = learn_marginals(self.X).normal_scores(self.X)
+        scores = normal_scores(self.X)
         return replace(self, by_scores=better_by_scores(self.X, support, start, scores))
 
 
@@ -270,7 +270,7 @@ def _estimate(
 ) -> tuple[FactorEstimate, NonlinearEstimate]:
     X = answers.X
     start = fit_factors(answers.R, answers.n_obs, proposal.support)
-    scores = learn_marginals(X).normal_scores(X)
+    scores = normal_scores(X)
     support = proposal.support
     return start, fit_nonlinear(
         X, answers.scale, support, start, scores, curves.method, rng, progress

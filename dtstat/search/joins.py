@@ -21,13 +21,14 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Jobs, Progress, run, track
 from dtstat.core.saved import register
+from dtstat.data.frame import Frame
 from dtstat.search.evaluate import log_likelihood_per_row
 from dtstat.search.records import Level
 from dtstat.search.tree import LEAF, PARTNERS, SPEAKERS, price_of_join
@@ -93,6 +94,11 @@ class JoinedLevels:
 
     def __iter__(self) -> Iterator[Level]:
         return (self[position] for position in range(len(self)))
+
+    def as_given(self, frame: Frame) -> JoinedLevels:
+        """Bring levels of the items in a frame back to the items as they are given."""
+        stages = tuple(canonical_labels(labels[frame.place]) for labels in self.stages)
+        return replace(self, stages=stages, pairs=frame.order[self.pairs])
 
     def _labels(self, k: int) -> IntArray:
         """Return the groups of a level: those of the last stage before, joined."""

@@ -41,26 +41,27 @@ class Minimum:
 
 
 def minimize(objective: Objective, information: Information, starts: list[FloatArray]) -> Minimum:
-    """Try each start by scoring, then by L-BFGS and scoring, until a search converges.
+    """Search by scoring from the first start; if that does not converge, in every other way too.
 
-    If none does, the lowest point any of them reached is returned.
+    The other ways are L-BFGS before scoring, and the other starts. Of the minima they lead to the
+    lowest is returned: which is found first may depend on the order of the variables. If there is
+    none, the lowest point any of them reached is returned.
     """
     tried: list[str] = []
     best = Minimum(starts[0], np.inf, 0, False, ())
-    for k, start in enumerate(starts, start=1):
-        for polish in (False, True):
-            tried.append(
-                f"start {k}" + (", L-BFGS, then scoring" if polish else ", Fisher scoring")
-            )
-            theta = _run_lbfgs(objective, start) if polish else start
-            try:
-                found = _run_scoring(objective, information, theta)
-            except _IMPOSSIBLE:  # the model says nothing at this start
-                continue
-            if found.converged:
-                return replace(found, tried=tuple(tried))
-            if found.value < best.value - 1e-10:
-                best = found
+    ways = [(k, start, polish) for k, start in enumerate(starts, 1) for polish in (False, True)]
+    for k, start, polish in ways:
+        tried.append(f"start {k}" + (", L-BFGS, then scoring" if polish else ", Fisher scoring"))
+        try:
+            theta = _run_lbfgs(objective, information, start) if polish else start
+            found = _run_scoring(objective, information, theta)
+        except _IMPOSSIBLE:  # the model says nothing at this start
+            continue
+        lower = found.value < best.value - 1e-10
+        if found.converged > best.converged or (found.converged == best.converged and lower):
+            best = found
+        if best.converged and len(tried) == 1:
+            break
     return replace(best, tried=tuple(tried))
 
 
@@ -156,14 +157,21 @@ def _invert(information: FloatArray) -> FloatArray:
         return pseudo
 
 
-def _run_lbfgs(objective: Objective, start: FloatArray) -> FloatArray:
+def _run_lbfgs(objective: Objective, information: Information, start: FloatArray) -> FloatArray:
+    """Run L-BFGS in units of the standard errors at the start, so that units do not matter."""
     from scipy.optimize import minimize as scipy_minimize
 
-    def safe(theta: FloatArray) -> tuple[float, FloatArray]:
-        try:
-            return objective(theta)
-        except _IMPOSSIBLE:
-            return 1e10, np.zeros_like(theta)
+    known = np.diag(information(start))
+    unit = 1 / np.sqrt(np.where(known > 0, known, 1.0))
 
-    result = scipy_minimize(safe, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000})
-    return np.asarray(result.x)
+    def safe(steps: FloatArray) -> tuple[float, FloatArray]:
+        try:
+            value, gradient = objective(start + unit * steps)
+        except _IMPOSSIBLE:
+            return 1e10, np.zeros_like(steps)
+        return value, unit * gradient
+
+    result = scipy_minimize(
+        safe, np.zeros_like(start), jac=True, method="L-BFGS-B", options={"maxiter": 2000}
+    )
+    return np.asarray(start + unit * result.x)

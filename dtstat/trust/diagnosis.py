@@ -18,7 +18,6 @@ from dtstat.core.canvas import draw
 from dtstat.core.errors import silenced
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary
-from dtstat.curves.estimate import draw_answers
 from dtstat.data.frame import Frame
 from dtstat.data.items import as_items
 from dtstat.dependence.compute import dependence_matrix
@@ -251,7 +250,7 @@ def implied_dependence(fit: DTFit) -> tuple[DependenceMatrix | None, bool]:
     rng = np.random.default_rng(_IMPLIED_SEED)
     n = simulated_rows(measure)
     if fit.nonlinear is not None:
-        X = draw_answers(fit.nonlinear.model, n, rng)
+        X = fit.nonlinear.draw(n, rng)
     else:
         R = implied_correlations(fit.estimate)
         frame = Frame.of(R)

@@ -99,7 +99,7 @@ def test_bands_are_narrowest_where_the_people_are(fit):
 
 def test_bands_have_two_errors_to_either_side(fit):
     frame = fit.response_curves().query("item == 'x4'")
-    sd = fit.nonlinear.scale.sd[3]
+    sd = fit.nonlinear.scale.sd[fit.nonlinear.items.place[3]]
     half = (frame["upper"] - frame["value"]).to_numpy()
     np.testing.assert_allclose(frame["value"] - frame["lower"], half, rtol=1e-6)
     assert (half > 1.96 * sd / math.sqrt(len(answers())) / 2).all()
@@ -116,10 +116,13 @@ def test_curves_of_ratings_stay_within_the_levels(fit):
 def test_the_value_of_a_rating_is_its_mean_answer(fit):
     model = fit.nonlinear.model
     frame = fit.response_curves().query("item == 'x2'")
-    eta = bspline.design(GRID) @ model.coefficients[1] + model.intercepts[1]
-    up_to = norm.cdf(model.thresholds[1][:3] - eta[:, None])
+    items, factors = fit.nonlinear.items, fit.nonlinear.factors
+    i, sign = items.place[1], items.signs[1]
+    eta = bspline.design(GRID * factors.signs[0]) @ model.coefficients[i] + model.intercepts[i]
+    up_to = norm.cdf(model.thresholds[i][:3] - eta[:, None])
     shares = np.diff(np.column_stack([np.zeros(61), up_to, np.ones(61)]), axis=1)
-    np.testing.assert_allclose(frame["value"], shares @ [1, 2, 4, 5], atol=1e-9)
+    levels = np.sort(sign * np.array([1, 2, 4, 5]))
+    np.testing.assert_allclose(frame["value"], sign * (shares @ levels), atol=1e-9)
 
 
 def test_curves_are_on_the_scale_of_the_items(fit):
@@ -182,7 +185,8 @@ def test_nonlinear_loadings(fit):
 
 def test_an_item_bent_by_its_units_is_straight_by_its_scores(fit):
     """x6 = exp(y/2) with y a line: its scores are a line again, its mean answers are not."""
-    assert fit.nonlinear.scale.by_scores.tolist() == [False] * 5 + [True]
+    by_scores = fit.nonlinear.scale.by_scores[fit.nonlinear.items.place]
+    assert by_scores.tolist() == [False] * 5 + [True]
     straight = fit.nonlinear_loadings.set_index("item")["nonlinearity"]
     assert max(straight["x6"], straight["x4"]) < 0.03
     curve = fit.response_curves().query("item == 'x6'").set_index(GRID)["value"]
@@ -202,7 +206,9 @@ def test_loadings_are_those_of_the_curves(fit):
 
 
 def test_factor_correlations_are_those_of_the_curves(fit):
-    np.testing.assert_array_equal(fit.factor_correlations, fit.nonlinear.model.factor_correlations)
+    np.testing.assert_array_equal(
+        np.abs(fit.factor_correlations), np.abs(fit.nonlinear.model.factor_correlations)
+    )
     errors = fit.factor_correlation_errors
     assert list(errors) == list(errors.index) == ["F1", "F2"]
     assert 0.03 < errors.iloc[0, 1] < 0.12
@@ -269,12 +275,14 @@ def on_a_grid(fit, X):
     axis = np.linspace(-5, 5, 81)
     nodes = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     moments = []
-    for x in shown.scale.encode(X):
+    for x in shown.scale.encode(shown.items.answers(X)):
         value = shown.model.log_joint(nodes, x[None])[0]
         w = np.exp(value - value.max())
         w /= w.sum()
         mean = w @ nodes
-        moments.append([mean, np.sqrt(w @ (nodes - mean) ** 2)])
+        sd = np.sqrt(w @ (nodes - mean) ** 2)
+        place = shown.factors.place
+        moments.append([mean[place] * shown.factors.signs, sd[place]])
     return np.array(moments).transpose(1, 0, 2)
 
 

@@ -78,14 +78,3 @@ def test_other_loadings_and_fewer_factors():
     fewer = start.with_factors(np.array([0, 2]))
     np.testing.assert_array_equal(fewer.loadings.toarray(), L[:, [0, 2]])
     np.testing.assert_array_equal(fewer.factor_correlations, Phi[np.ix_([0, 2], [0, 2])])
-
-
-def test_the_order_and_direction_of_factors():
-    _, L, Phi = answers(10, 4)
-    signs, order = np.array([1, -1, -1, 1]), [2, 0, 3, 1]
-    turned = model((L * signs)[:, order], (Phi * np.outer(signs, signs))[np.ix_(order, order)])
-    found = turned.in_order()
-    np.testing.assert_array_equal(found.loadings.toarray(), L[:, [1, 0, 2, 3]])
-    np.testing.assert_array_equal(
-        found.factor_correlations, Phi[np.ix_([1, 0, 2, 3], [1, 0, 2, 3])]
-    )

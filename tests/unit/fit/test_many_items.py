@@ -4,6 +4,7 @@ import importlib
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dtstat as dt
@@ -172,17 +173,39 @@ def test_items_that_belong_nowhere_are_left_out(sparse_from_100):
     assert (fit.uncovered["implied loading"] < 0.3).all()
 
 
-def test_negative_items_and_the_order_of_items(sparse_from_100):
-    X, _ = survey(150, 300, 9)
-    fit = dt.fit(X)
-    turned = X * np.where(np.arange(150) % 3, 1, -1)
-    again = dt.fit(turned)
-    assert dt.compare(fit, again).f1 == 1
-    np.testing.assert_allclose(np.abs(fit.loadings), np.abs(again.loadings), atol=1e-6)
-    order = np.random.default_rng(0).permutation(150)
-    names = [f"x{k + 1}" for k in order]
-    moved = dt.fit(pd.DataFrame(X[:, order], columns=names))
-    assert dt.compare(fit, moved).f1 == 1
+@pytest.mark.filterwarnings("ignore:The factors explain")  # of copies
+@pytest.mark.parametrize("levels", [None, 4])
+def test_order_signs_and_people_do_not_matter(levels, sparse_from_100):
+    """Copies and ratings, which tie; at another level, too."""
+    X, _ = survey(150, 120, 9)
+    X = X if levels is None else np.clip(np.round(X + (levels + 1) / 2), 1, levels)
+    X[:, -6:] = X[:, :6]
+    rng = np.random.default_rng(0)
+    names = np.array([f"x{k + 1}" for k in range(150)])
+    order, signs = rng.permutation(150), rng.choice([-1.0, 1.0], 150)
+    moved = pd.DataFrame((X * signs)[rng.permutation(120)][:, order], columns=names[order])
+    ours = dt.fit(X)
+    theirs = dt.fit(moved)
+    assert ours.n_factors == theirs.n_factors > 5
+    columns = ["one_fewer_costs", "step"]
+    np.testing.assert_allclose(ours.levels[columns], theirs.levels[columns], rtol=0, atol=1e-8)
+    for one, two in ((ours, theirs), (ours.level(5), theirs.level(5))):
+        L = two.loadings.loc[names].to_numpy() * signs[:, None]
+        here = one.loadings.to_numpy()
+        matched = [int((here[:, [k]] * L != 0).sum(axis=0).argmax()) for k in range(one.n_factors)]
+        L = L[:, matched]
+        turned = np.sign((L * here).sum(axis=0))
+        np.testing.assert_allclose(L * turned, here, rtol=0, atol=1e-8)
+        Phi = two.factor_correlations.to_numpy()[np.ix_(matched, matched)]
+        Phi *= np.outer(turned, turned)
+        np.testing.assert_allclose(Phi, one.factor_correlations, rtol=0, atol=1e-8)
+
+
+def test_read_whole_they_go_the_same_way(data, fit, tmp_path, sparse_from_100):
+    frame = pd.DataFrame(data[0], columns=list(fit.item_names))
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    for source in (tmp_path / "x.csv", pa.Table.from_pandas(frame)):
+        assert to_bytes(dt.fit(source)) == to_bytes(fit)
 
 
 def test_what_goes_the_whole_way(data, monkeypatch):

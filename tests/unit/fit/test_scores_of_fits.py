@@ -158,6 +158,19 @@ def test_plausible_values_vary_and_correlate_as_the_factors_do():
     assert one["F1"].corr(one["F2"]) == pytest.approx(correlation, abs=0.03)
 
 
+@pytest.mark.parametrize("answers", [None, "five-point"])
+def test_plausible_values_of_factors_in_another_order_are_the_same(answers):
+    data, _ = survey(100, answers)
+    data.iloc[3, :2] = np.nan
+    other = -data.iloc[::-1, ::-1]
+    one, two = (dt.fit(x).plausible_values(x, draws=2, seed=1) for x in (data, other))
+    for k in (1, 2):
+        ours, theirs = (drawn[drawn["draw"] == k] for drawn in (one, two))
+        theirs = theirs.loc[ours.index, ["F2", "F1"]].to_numpy()
+        signs = np.sign((theirs * ours[["F1", "F2"]].to_numpy()).sum(axis=0))
+        np.testing.assert_allclose(theirs * signs, ours[["F1", "F2"]], rtol=0, atol=1e-8)
+
+
 def test_rows_without_answers_have_no_scores():
     data, _ = survey(100, "five-point")
     fit = fitted(data)
