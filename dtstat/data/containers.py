@@ -95,6 +95,7 @@ def _foreign_frame(data: Any) -> pd.DataFrame:
     """Take the table of another library; arrow if it can be, for it knows more kinds of columns."""
     kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
     by_arrow = hasattr(data, _ARROW) and importlib.util.find_spec("pyarrow") is not None
+    _refuse_null_characters(data)
     try:
         if by_arrow or not hasattr(data, _INTERCHANGE):
             arrow = require("pyarrow", f"Taking a {kind}")
@@ -115,3 +116,18 @@ def _foreign_frame(data: Any) -> pd.DataFrame:
             f"{error}. Give data.to_pandas(), or an array.",
             argument="data",
         ) from error
+
+
+def _refuse_null_characters(data: Any) -> None:
+    """Refuse names that end where they should not: Arrow hands names over as C strings.
+
+    polars ends the whole process on such a name.
+    """
+    names = getattr(data, "column_names", None) or getattr(data, "columns", ())
+    for k, name in enumerate(names if isinstance(names, list | tuple) else ()):
+        if isinstance(name, str) and "\0" in name:
+            raise InputError(
+                f"the name of column {k + 1}, {name!r}, has a null character, which tables of "
+                "other libraries cannot hand over. Rename it.",
+                argument="data",
+            )

@@ -107,3 +107,11 @@ def test_what_cannot_be_taken_is_refused():
 def test_rows_to_score_are_checked(rows, message):
     with pytest.raises(dt.InputError, match=message):
         dt.fit(FRAME).factor_scores(rows)
+
+
+def test_a_null_character_in_a_name():
+    """It ended the whole process, since Arrow hands names over as C strings."""
+    table = POLARS.rename({"x2": "x\0b"})
+    with pytest.raises(dt.InputError, match=r"the name of column 2, 'x\\x00b', has a null"):
+        as_frame(table)
+    assert list(as_frame(POLARS).columns) == list(FRAME.columns)
