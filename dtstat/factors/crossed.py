@@ -26,7 +26,7 @@ from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, RIDGE, accelerat
 
 _TOLERANCE = 5e-5  # gain in log-likelihood, per item, of a step that counts as standing still
 _MOST_STEPS = 30
-_EDGES_PER_BLOCK = 4096
+_NUMBERS_AT_ONCE = 5_000_000  # 40 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,8 +200,9 @@ class CrossedLikelihood:
     def _with_factors(self, F: FloatArray) -> FloatArray:
         """(edges,) moments of items with scores of their factors."""
         c, n = np.empty(len(self.indices)), F.shape[1]
-        for start in range(0, len(c), _EDGES_PER_BLOCK):
-            at = slice(start, start + _EDGES_PER_BLOCK)
+        size = max(_NUMBERS_AT_ONCE // n, 1)
+        for start in range(0, len(c), size):
+            at = slice(start, start + size)
             c[at] = np.einsum("en,en->e", self.Z[self.item[at]], F[self.indices[at]]) / n
         return c
 

@@ -43,6 +43,7 @@ from dtstat.structure.composites import Neighbors
 
 _MOST_ROUNDS = 12  # they settle in two or three, rarely more
 _ITEMS_PER_BLOCK = 512
+_NUMBERS_AT_ONCE = 10_000_000  # 80 MB
 _LESS = 0.1  # fall of the criterion that is more than the last steps of a search
 _NOTHING = 1e-9  # share of the information about a loading that its item's factors leave
 
@@ -314,8 +315,11 @@ class _Score:
         gains = np.zeros(len(items))
         n_parents = np.diff(self.L.indptr)[items]
         for m in np.unique(n_parents):
-            at = np.flatnonzero(n_parents == m)
-            gains[at] = self._of_parents(items[at], factors[at], int(m))
+            asked = np.flatnonzero(n_parents == m)
+            size = max(_NUMBERS_AT_ONCE // (self.Z.shape[1] * (int(m) + 1)), 1)
+            for start in range(0, len(asked), size):
+                at = asked[start : start + size]
+                gains[at] = self._of_parents(items[at], factors[at], int(m))
         return gains
 
     def _of_parents(self, i: IntArray, k: IntArray, m: int) -> FloatArray:
