@@ -116,6 +116,7 @@ def draw_wide(seed: int) -> Survey:
     n, own = int(rng.integers(100, 201)), np.arange(1050) // 70
     Z = rng.normal(size=(n, 15)) + 0.6 * rng.normal(size=(n, 1))
     X = rng.uniform(0.4, 1.2, len(own)) * Z[:, own] + rng.normal(size=(n, len(own)))
+    X[:, 7::40] += 0.8 * Z[:, (own[7::40] + 1) % 15]
     kind = ("continuous", "ratings")[seed % 2]
     X = np.clip(np.round(X + 3), 1, 5) if kind == "ratings" else X
     X[:, -5:] = X[:, :5]  # copies, of which either may come first
@@ -410,6 +411,8 @@ def many(survey: Survey) -> Iterator[tuple[str, Numbers]]:
     fit = dt.fit(survey.data)
     for label, one in (
         ("fit(many items)", fit),
+        ("fit(many items, refine)", dt.fit(survey.data, refine=True)),
+        ("fit(many items, in turn)", dt.fit(survey.data, search="sequential")),
         ("fit.level", fit.level(max(fit.n_factors - 1, 1))),
     ):
         own = Factors(one.loadings, survey)

@@ -197,6 +197,8 @@ WORK: dict[str, Callable[[], Any]] = {
     "fit, 120 items": _wide_fit,
     "fit, 1,100 items": lambda: dt.fit(MANY),
     "fit, 1,100 items of a file": _from_file,
+    "fit, 1,100 items, refined": lambda: dt.fit(MANY, refine=True),
+    "fit, 1,100 items, sequential": lambda: dt.fit(MANY, search="sequential"),
     "fit, spline": _curves,
     "response_curves": lambda: _curves().response_curves(),
     "factor_scores of curves": lambda: _curves().factor_scores(CURVED),
