@@ -24,6 +24,9 @@ from dtstat.sem.search import check_identified, review_solution, search
 Given = Literal["rows", "covariances", "correlations"]
 
 
+_LARGEST = 1e70  # a value; squares of products of larger ones are beyond all numbers
+
+
 def _moments_are_of_items(estimate: SEMEstimate) -> bool:
     """Whether least squares was fitted to moments of observed variables, each of them once."""
     names = [
@@ -46,6 +49,7 @@ def _moments_are_of_items(estimate: SEMEstimate) -> bool:
     rules={
         "groups have blocks": lambda one: len(one.blocks) == one.model.n_groups,
         "parameters have values": lambda one: one.model.n_free == len(one.theta),
+        "values can be computed with": lambda one: bool((np.abs(one.theta) < _LARGEST).all()),
         "moments are of the items": _moments_are_of_items,
     },
 )

@@ -142,6 +142,15 @@ class TestSavedResults:
         with pytest.raises(dt.InputError, match="moments are of the items"):
             edited(model, change, tmp_path)
 
+    def test_values_of_a_model_can_be_computed_with(self):
+        """Their squares were beyond all numbers, and modification indices an internal error."""
+        model = dt.cfa((NINE.median() < NINE).astype(int), MODEL, ordered=True)
+        theta = model.estimate.theta.copy()
+        theta[0] = 1e90
+        content = to_bytes(replace(model, estimate=replace(model.estimate, theta=theta)))
+        with pytest.raises(dt.InputError, match="values can be computed with"):
+            from_bytes(content, "a.dtstat")
+
     def test_factor_correlations_are_symmetric(self, fit):
         Phi = fit.estimate.factor_correlations.copy()
         Phi[0, 1] = -1
