@@ -1,0 +1,46 @@
+"""Work that may take seconds says how far it is: in stages, each counted from 1 to its total."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import dtstat as dt
+
+NINE = dt.load_dataset("holzinger_swineford_9")
+
+
+def stages(call):
+    """Totals of the stages that a call went through, once each is seen to be counted in full."""
+    seen = []
+    call(lambda done, total: seen.append((done, total)))
+    assert seen[0][0] == 1
+    for (done, total), (following, following_total) in pairwise(seen):
+        goes_on = (following, following_total) == (done + 1, total)
+        assert goes_on or (done == total and following == 1), (done, total, following)
+    assert seen[-1][0] == seen[-1][1]
+    return [total for done, total in seen if done == total]
+
+
+def stop(done, total):
+    raise KeyboardInterrupt
+
+
+def test_certify_counts_cliques_draws_and_splits(monkeypatch):
+    monkeypatch.setattr("dtstat.trust.contrasts._CHUNK", 20 * 301)
+    found = stages(lambda progress: dt.certify(NINE, n_draws=50, seed=1, progress=progress))
+    claims = len(dt.certify(NINE, n_draws=20, seed=1).members)
+    assert found[-3:] == [claims, 3, 3]  # claims, blocks of 20 draws, splits
+
+
+def test_a_diagnosis_counts_its_certificate_too():
+    fit = dt.fit(NINE)
+    found = stages(lambda progress: dt.diagnose(fit, NINE, 2, seed=1, progress=progress))
+    assert found[0] == 2
+    assert found[-1] == 3
+
+
+@pytest.mark.parametrize("call", [lambda progress: dt.certify(NINE, progress=progress)])
+def test_interrupting_ends_the_call(call):
+    with pytest.raises(KeyboardInterrupt):
+        call(stop)
