@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dtstat as dt
+from dtstat.dependence import spearman
 
 NINE = dt.load_dataset("holzinger_swineford_9")
 
@@ -38,6 +39,12 @@ def test_a_diagnosis_counts_its_certificate_too():
     found = stages(lambda progress: dt.diagnose(fit, NINE, 2, seed=1, progress=progress))
     assert found[0] == 2
     assert found[-1] == 3
+
+
+def test_a_fit_counts_from_its_first_ranks_to_the_search_for_other_dependence(monkeypatch):
+    monkeypatch.setattr(spearman, "_BLOCK", 2 * len(NINE))
+    found = stages(lambda progress: dt.fit(NINE, progress=progress))
+    assert (found[0], found[-1]) == (5, 9)  # blocks of two items, and items
 
 
 @pytest.mark.parametrize("call", [lambda progress: dt.certify(NINE, progress=progress)])
