@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import numpy as np
 import pytest
 
 import dtstat as dt
@@ -47,7 +48,29 @@ def test_a_fit_counts_from_its_first_ranks_to_the_search_for_other_dependence(mo
     assert (found[0], found[-1]) == (5, 9)  # blocks of two items, and items
 
 
-@pytest.mark.parametrize("call", [lambda progress: dt.certify(NINE, progress=progress)])
-def test_interrupting_ends_the_call(call):
-    with pytest.raises(KeyboardInterrupt):
-        call(stop)
+def test_a_report_counts_its_parts_and_levels(tmp_path):
+    fit = dt.fit(NINE)
+    found = stages(lambda progress: fit.report(tmp_path / "a.html", progress=progress))
+    assert found == [6, len(fit.levels[fit.levels["n_factors"] <= fit.supported + 1])]
+    nothing = dt.fit(np.random.default_rng(3).normal(size=(150, 8)))
+    assert stages(lambda progress: nothing.report(tmp_path / "b.html", progress=progress)) == [4]
+
+
+def test_a_document_counts_its_parts(tmp_path):
+    pytest.importorskip("docx")
+    fit = dt.fit(NINE)
+    (parts,) = stages(lambda progress: fit.report(tmp_path / "a.docx", progress=progress))
+    assert parts > 20  # headings, paragraphs, tables
+
+
+def test_interrupting_ends_the_call(tmp_path):
+    fit, page = dt.fit(NINE), tmp_path / "a.html"
+    calls = (
+        lambda: dt.certify(NINE, progress=stop),
+        lambda: dt.fit(NINE, progress=stop),
+        lambda: fit.report(page, progress=stop),
+    )
+    for call in calls:
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    assert not page.exists()
