@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-import numpy as np
 import pytest
 
 import dtstat as dt
