@@ -286,7 +286,7 @@ def report(
         stable = None
         if stability:
             stable = dtstat.stability(data, stability, fit, seed=seed, n_jobs=jobs, progress=bar)
-    fit.report(page, diagnosis, stable, title, overwrite=True)
+    fit.report(page, diagnosis, stable, title, overwrite=True, progress=bar)
     if json_file is not None:
         call = {"command": "report", "file": file, "output": str(page), **reading.in_json()}
         found = fit_as_json(fit)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from multiprocessing import current_process
@@ -52,27 +54,63 @@ class _Waiting(event.Listener):
 
     def __init__(self) -> None:
         self._depth, self._since, self._waited, self._said = 0, 0.0, 0.0, False
+        self._interrupts: _Interrupts | None = None
 
     def on_start(self, event: Any) -> None:
         """Begin to wait, unless what is compiled is part of another, or not ours."""
         ours = event.data["dispatcher"].py_func.__module__.startswith("dtstat.")
         if self._depth or ours:
             self._depth += 1
-            self._since = time.monotonic() if self._depth == 1 else self._since
+            if self._depth == 1:
+                self._since, self._interrupts = time.monotonic(), _Interrupts()
             self._tell(time.monotonic() - self._since)
 
     def on_end(self, event: Any) -> None:
-        """Count how long it was."""
+        """Count how long it was, and end the work if it was interrupted."""
         if self._depth:
             self._depth -= 1
             waited = time.monotonic() - self._since
             self._tell(waited)
             self._waited += 0.0 if self._depth else waited
+            if not self._depth and self._interrupts is not None:
+                self._interrupts.settle()
 
     def _tell(self, more: float) -> None:
         if not self._said and self._waited + more > _LONG and _is_watched():
             self._said = True
             sys.stderr.write(f"{COMPILING}\n")
+
+
+class _Interrupts:
+    """Remembers what Ctrl-C raised while a kernel was compiled, and raises it again if it was lost.
+
+    LLVM calls back into Python, as do weak references to what is compiled: an exception that is
+    raised there is printed and dropped, and the work goes on, or fails for lack of the code.
+    """
+
+    def __init__(self) -> None:
+        self._before: Any = None
+        self._raised: BaseException | None = None
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler) and threading.current_thread() is threading.main_thread():
+            self._before = handler
+            signal.signal(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self, number: int, frame: Any) -> None:
+        try:
+            self._before(number, frame)
+        except BaseException as error:
+            self._raised = error
+            raise
+
+    def settle(self) -> None:
+        """Set the handler back; raise again what is no longer on its way."""
+        if self._before is None:
+            return
+        if signal.getsignal(signal.SIGINT) == self._interrupt:
+            signal.signal(signal.SIGINT, self._before)
+        if self._raised is not None and self._raised is not sys.exc_info()[1]:
+            raise self._raised
 
 
 def _is_watched() -> bool:

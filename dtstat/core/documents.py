@@ -15,6 +15,7 @@ from typing import Any
 
 from dtstat.core.errors import MissingExtraError
 from dtstat.core.markup import ITALIC, Grid, as_number, decimals
+from dtstat.core.parallel import Progress, track
 
 _INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
 _SHEET_NAME = re.compile(r"[\[\]:*?/\\']")
@@ -60,8 +61,8 @@ class Picture:
 Block = Heading | Paragraph | Picture | Grid
 
 
-def word_document(blocks: Sequence[Block]) -> bytes:
-    """Return a Word document of these blocks.
+def word_document(blocks: Sequence[Block], progress: Progress = None) -> bytes:
+    """Return a Word document of these blocks, which progress counts.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def word_document(blocks: Sequence[Block]) -> bytes:
     for line in title.findall(docx.oxml.ns.qn("w:pBdr")):
         title.remove(line)
     document.styles["Normal"].font.size = docx.shared.Pt(_TEXT)
-    for block in blocks:
+    for block in track(blocks, progress, "parts"):
         _add(docx, document, block)
     buffer = io.BytesIO()
     document.save(buffer)

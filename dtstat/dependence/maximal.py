@@ -109,17 +109,20 @@ class HiddenPair:
         return self.any_correlation - self.rank_correlation
 
 
-def hidden_pairs(items: ItemData) -> tuple[HiddenPair, ...]:
+def hidden_pairs(items: ItemData, progress: Progress = None) -> tuple[HiddenPair, ...]:
     """Pairs of items whose dependence rank correlations miss, the clearest first.
 
     With more than 300 items nothing is looked for.
     """
-    pairs = exceeding_pairs(items.values, _GAP, items.pair_tables())
+    pairs = exceeding_pairs(items.values, _GAP, items.pair_tables(), progress)
     return tuple(pair for pair in pairs if pair.excess > _GAP)
 
 
 def exceeding_pairs(
-    X: FloatArray, gap: float = 0.0, tables: PairTables | None = None
+    X: FloatArray,
+    gap: float = 0.0,
+    tables: PairTables | None = None,
+    progress: Progress = None,
 ) -> tuple[HiddenPair, ...]:
     """Pairs that depend on each other by more than ranks show, and by more than chance explains.
 
@@ -130,7 +133,7 @@ def exceeding_pairs(
     if p > _MOST_ITEMS:
         return ()
     i, j = np.triu_indices(p, 1)
-    products, common = _products(X) if tables is None else _products_of_counts(tables)
+    products, common = _products(X, progress) if tables is None else _products_of_counts(tables)
     C = products / common[:, None, None]
     limit = _CHANCE + 2 * math.log(max(len(i) / _PAIRS, 1.0))
     # No singular value exceeds the root of the sum of squares, which tells most pairs.
@@ -147,10 +150,10 @@ def exceeding_pairs(
     return tuple(HiddenPair(int(i[k]), int(j[k]), *(float(x[k]) for x in parts)) for k in order)
 
 
-def _products(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _products(X: FloatArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
     """(pairs, 3, 3) sums of products of the polynomials, and numbers of common rows."""
     p = X.shape[1]
-    flat = np.concatenate([_features(x) for x in X.T])
+    flat = np.concatenate([_features(x) for x in track(X.T, progress, "any dependence")])
     seen = (~np.isnan(X)).astype(float)
     i, j = np.triu_indices(p, 1)
     products = (flat @ flat.T).reshape(p, _ORDER, p, _ORDER).transpose(0, 2, 1, 3)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel
-from dtstat.core.parallel import Jobs, Progress
+from dtstat.core.parallel import Jobs, Progress, track
 from dtstat.data.levels import few_levels
 from dtstat.data.pair_tables import PairTables
 from dtstat.dependence.matrix import symmetric_matrix
@@ -18,6 +18,7 @@ Codes = npt.NDArray[np.int32]
 
 # A table of K × K cells is read in about K² steps; sorting or merging takes n log n slower ones.
 CELLS_PER_ROW = 4
+_BLOCK = 4_000_000  # numbers ranked at once
 
 
 def spearman(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> FloatArray:
@@ -28,7 +29,7 @@ def spearman(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> F
     """
     complete = np.asarray(~np.isnan(X).any(axis=0))
     if complete.all():
-        return pearson(average_ranks(X), n_jobs)
+        return pearson(average_ranks(X, progress), n_jobs)
     few = _few_codes(X)
     if few is not None and suits_tables(few):
         return spearman_from_tables(few, n_jobs, progress)
@@ -78,9 +79,17 @@ def _few_codes(X: FloatArray) -> Codes | None:
     return codes
 
 
-def average_ranks(X: FloatArray) -> FloatArray:
+def average_ranks(X: FloatArray, progress: Progress = None) -> FloatArray:
     """Ranks 1..n of each column, tied values sharing their mean rank. No missing values."""
     ranks = np.empty(X.shape[::-1])
+    step = max(1, _BLOCK // len(X))
+    for start in track(range(0, len(ranks), step), progress, "ranks"):
+        block = slice(start, start + step)
+        _rank_columns(X[:, block], ranks[block])
+    return ranks.T
+
+
+def _rank_columns(X: FloatArray, ranks: FloatArray) -> None:
     many = np.zeros(len(ranks), dtype=bool)
     for i, x in enumerate(X.T):
         few = few_levels(x)
@@ -90,7 +99,6 @@ def average_ranks(X: FloatArray) -> FloatArray:
             ranks[i] = (np.cumsum(few.counts) - (few.counts - 1) / 2)[few.codes]
     if many.any():
         ranks[many] = _sorted_ranks(X[:, many])
-    return ranks.T
 
 
 def _sorted_ranks(X: FloatArray) -> FloatArray:

@@ -57,7 +57,7 @@ def fit_curves(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     proposals = [replace(one, support=rows.frame.support(one.support)[0]) for one in proposals]
     # Curves of any dependence, or of a structure that was given, need no rank correlations.
     ranked = request.measure in BRIDGES and request.search != GIVEN
-    hidden = hidden_pairs(items) if ranked else ()
+    hidden = hidden_pairs(items, run.progress) if ranked else ()
     notes = (*_warned(items, request), *warn_of_hidden(items, hidden))
     curves = replace(_curves(request, run), saved=_saved(items, request, run))
     contest = _compare(proposals, rows, problem, request, curves, run)

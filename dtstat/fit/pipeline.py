@@ -110,7 +110,7 @@ def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
     choice = rank_found(fitted, outcome, request.criterion, request.n_factors, held)
     facts = SampleFacts.of(items, whole.dependence.n_obs or items.n_rows)
     found = conclude(whole, request, run, choice, facts, learn(items.values))
-    hidden = hidden_pairs(items)
+    hidden = hidden_pairs(items, run.progress)
     hard: tuple[DifficultyPair, ...] = ()
     if request.measure not in LATENT and request.search != GIVEN:
         hard = difficulty_pairs(items.values, found.support, found.estimate)

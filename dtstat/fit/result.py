@@ -17,7 +17,7 @@ from dtstat.core.arrays import FloatArray
 from dtstat.core.canvas import draw
 from dtstat.core.diagram_text import Diagrammed
 from dtstat.core.errors import InputError
-from dtstat.core.parallel import one_thread
+from dtstat.core.parallel import Progress, one_thread
 from dtstat.core.saved import Saved, distinct, register
 from dtstat.core.tables import Printed, Summary
 from dtstat.curves.estimate import NONLINEAR
@@ -402,6 +402,7 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         stability: Stability | None = None,
         title: str | None = None,
         overwrite: bool = False,
+        progress: Progress = None,
     ) -> Path:
         """Write the whole analysis, as an interactive page or as a Word document.
 
@@ -428,6 +429,9 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
             Title of the page; generated from the result if omitted.
         overwrite
             Whether to replace any other file of that name.
+        progress
+            True for a bar, or a function of (done, total): of the parts, then, on a page, of
+            the levels.
 
         Returns
         -------
@@ -458,8 +462,8 @@ class DTFit(Saved, Printed, Diagrammed, ScoredFit):
         if title is not None and not isinstance(title, str):
             raise checks.refusal("title", "a text", title, "Leave it out to say what was found.")
         if document is None:
-            return write_page(fit_page(self, diagnosis, stability, title), target)
-        files.write(document, fit_document(self, diagnosis, stability, title))
+            return write_page(fit_page(self, diagnosis, stability, title, progress), target)
+        files.write(document, fit_document(self, diagnosis, stability, title, progress))
         return document
 
     def _refuse_many(self, what: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import platform
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ import scipy
 from dtstat.core import checks
 from dtstat.core.about import CITATION, __version__
 from dtstat.core.errors import InputError
+from dtstat.core.parallel import Progress, track
 from dtstat.core.tables import Facts, Table
 from dtstat.fit.dendrogram import has_tree
 from dtstat.fit.request import python_code, r_code
@@ -50,22 +52,27 @@ _ROUNDING = 1e-6  # of a dependence that was computed twice
 
 
 def fit_page(
-    fit: DTFit, diagnosis: Diagnosis | None, stability: Stability | None, title: str | None
+    fit: DTFit,
+    diagnosis: Diagnosis | None,
+    stability: Stability | None,
+    title: str | None,
+    progress: Progress = None,
 ) -> Page:
-    """Put the parts of the page together."""
+    """Put the parts of the page together; progress counts these, then the levels."""
     d, p = fit.n_factors, len(fit.item_names)
     found = "No factor" if not d else "1 factor" if d == 1 else f"{d} factors"
     if diagnosis is None and d:
         diagnosis = Diagnosis(fit, *implied_dependence(fit), None)
-    sections = (
-        _answer(fit, diagnosis, stability),
-        *((_trust(fit, diagnosis, stability),) if d or stability is not None else ()),
-        _explore(fit),
-        *((_items(fit),) if d or fit.marginals is not None else ()),
-        *((_responses(fit),) if has_curves(fit) else ()),
-        _reproduce(fit),
+    parts = (
+        partial(_answer, fit, diagnosis, stability),
+        *((partial(_trust, fit, diagnosis, stability),) if d or stability is not None else ()),
+        partial(_explore, fit),
+        *((partial(_items, fit),) if d or fit.marginals is not None else ()),
+        *((partial(_responses, fit),) if has_curves(fit) else ()),
+        partial(_reproduce, fit),
     )
-    numbers = page_numbers(fit, diagnosis)
+    sections = tuple(write() for write in track(parts, progress, "parts"))
+    numbers = page_numbers(fit, diagnosis, progress)
     return Page(title or f"{found} behind {p} items", data_line(fit), sections, numbers)
 
 

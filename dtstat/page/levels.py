@@ -8,6 +8,7 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray
 from dtstat.core.errors import silenced
+from dtstat.core.parallel import Progress, track
 from dtstat.fit import frames
 from dtstat.fit.dendrogram import Dendrogram, dendrogram, has_tree
 from dtstat.fit.pipeline import at_level
@@ -25,7 +26,9 @@ _MOST_ITEMS = 130  # named one by one in the tree; of more, factors are the leav
 _SPARE = 1  # levels finer than the rows support, to see what they would give
 
 
-def level_numbers(fit: DTFit, diagnosis: Diagnosis | None = None) -> dict[str, Any]:
+def level_numbers(
+    fit: DTFit, diagnosis: Diagnosis | None = None, progress: Progress = None
+) -> dict[str, Any]:
     """Return the levels that can be picked, the chosen one at least, and the tree."""
     if not fit.n_factors:
         return {"levels": [], "chosenLevel": 0}
@@ -37,7 +40,7 @@ def level_numbers(fit: DTFit, diagnosis: Diagnosis | None = None) -> dict[str, A
     finest = max(fit.supported, tree.n_leaves) + _SPARE
     shown = frame[frame["n_factors"] <= finest]
     levels = []
-    for one in shown.to_dict(orient="records"):
+    for one in track(shown.to_dict(orient="records"), progress, "levels"):
         k = int(one["n_factors"])
         with silenced():  # of levels that nobody asked for
             about = own if k == fit.n_factors else level_numbers_of(fit, _level(fit, k), None)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core.loading_tables import table_order
+from dtstat.core.parallel import Progress
 from dtstat.fit import frames
 from dtstat.fit.summary import ATTACHED
 from dtstat.page.document import numbers_of, rounded
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 MOST_DRAWN = 400  # items in the graph; more are a blot, and megabytes
 
 
-def page_numbers(fit: DTFit, diagnosis: Diagnosis | None = None) -> dict[str, Any]:
+def page_numbers(
+    fit: DTFit, diagnosis: Diagnosis | None = None, progress: Progress = None
+) -> dict[str, Any]:
     """Everything the script needs."""
     numbers: dict[str, Any] = {
         "items": list(fit.item_names),
@@ -33,7 +36,7 @@ def page_numbers(fit: DTFit, diagnosis: Diagnosis | None = None) -> dict[str, An
         "marks": ATTACHED,
         "described": descriptives(fit),
         "criterion": searching(fit.call.criterion),
-        **level_numbers(fit, diagnosis),
+        **level_numbers(fit, diagnosis, progress),
     }
     if can_draw(fit):
         numbers |= _path_numbers(fit)

@@ -14,6 +14,7 @@ from dtstat.core.documents import Block, Heading, Paragraph, Picture, word_docum
 from dtstat.core.errors import MissingExtraError, foreign_warnings
 from dtstat.core.export import refuse_existing
 from dtstat.core.loading_tables import table_order
+from dtstat.core.parallel import Progress
 from dtstat.core.tables import Table
 from dtstat.fit.request import python_code, r_code
 from dtstat.fit.summary import (
@@ -50,7 +51,11 @@ def word_target(path: str | os.PathLike[str], overwrite: bool) -> Path | None:
 
 
 def fit_document(
-    fit: DTFit, diagnosis: Diagnosis | None, stability: Stability | None, title: str | None
+    fit: DTFit,
+    diagnosis: Diagnosis | None,
+    stability: Stability | None,
+    title: str | None,
+    progress: Progress = None,
 ) -> bytes:
     """Return the document: answer, factors, fit, how sure, picture, how to reproduce it."""
     d, p = fit.n_factors, len(fit.item_names)
@@ -71,7 +76,7 @@ def fit_document(
     if d:
         blocks += [Paragraph("Model in lavaan's syntax:"), Paragraph(fit.to_lavaan(), code=True)]
     blocks += [Heading("References"), *map(Paragraph, CITATION.splitlines())]
-    return word_document(blocks)
+    return word_document(blocks, progress)
 
 
 def _facts(fit: DTFit) -> list[Block]:

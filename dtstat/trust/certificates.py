@@ -37,6 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.parallel import Progress, track
 from dtstat.structure.barcode import Barcode
 from dtstat.trust.contrasts import PairErrors
 
@@ -54,14 +55,16 @@ class Claim:
     item: int
 
 
-def claim_errors(bars: Barcode, errors: PairErrors, min_children: int) -> FloatArray:
+def claim_errors(
+    bars: Barcode, errors: PairErrors, min_children: int, progress: Progress = None
+) -> FloatArray:
     """(m, p) familywise error at which each clique would be certified by each unique member.
 
     1 for items that are no unique member. A claim is certified with error α if its value is at
     most α; the smallest value of a row is that of the clique.
     """
     found = np.ones((len(bars), errors.p))
-    for k, clique in enumerate(bars.sets):
+    for k, clique in enumerate(track(bars.sets, progress, "claims")):
         unique = bars.unique_sets[k]
         found[k, unique] = errors_of_clique(clique, unique, errors, min_children)
     return found

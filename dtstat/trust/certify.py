@@ -17,7 +17,7 @@ from dtstat.core import checks
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import EstimationWarning, InputError, warn
-from dtstat.core.parallel import one_thread
+from dtstat.core.parallel import Progress, one_thread
 from dtstat.data.items import ItemData, as_items, item_names
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import Missing, dependence_matrix
@@ -61,6 +61,7 @@ def certify(
     n_draws: int = 1000,
     n_splits: int = 3,
     seed: Seed = None,
+    progress: Progress = None,
 ) -> Certificate:
     """State which factors are certain; all statements hold jointly with probability 1 − error.
 
@@ -107,6 +108,8 @@ def certify(
     seed
         Of draws and splits; None for a fresh one, recorded in the result. Certified cliques do not
         depend on it.
+    progress
+        True for a bar, or a function of (done, total), of each stage in turn.
 
     Returns
     -------
@@ -154,7 +157,7 @@ def certify(
     if structure is not None:
         asked = as_structure(structure, "structure", lambda: item_names(data))
     with one_thread():
-        source, matrix, items = _source(data, asked, measure, missing)
+        source, matrix, items = _source(data, asked, measure, missing, progress)
         n = cast(int, matrix.n_obs)
         bars = barcode(matrix.values, matrix.names, smallest)
         if exact:
@@ -164,12 +167,12 @@ def certify(
             lower, upper = (np.clip(matrix.values + s * half, -1.0, 1.0) for s in (-1, 1))
         else:
             errors = pair_errors(source, n)
-            claims = claim_errors(bars, errors, smallest)
-            width = errors.band(level, draws, np.random.default_rng(number))
+            claims = claim_errors(bars, errors, smallest, progress)
+            width = errors.band(level, draws, np.random.default_rng(number), progress)
             lower, upper = (_matrix(errors, s * width, matrix.measure) for s in (-1, 1))
         of_number = np.empty(0)
         if items is not None:
-            of_number = number_errors(items, matrix.measure, splits, number)
+            of_number = number_errors(items, matrix.measure, splits, number, progress)
             if splits and hardly_overlap(items):
                 warn(_UNBOUNDED, EstimationWarning, stacklevel=3)
     return Certificate(
@@ -226,7 +229,11 @@ def pair_errors(source: Source, n: int, most_numbers: int = _MOST_NUMBERS) -> Pa
 
 
 def _source(
-    data: Data, asked: Structure | None, measure: str | None, missing: Missing
+    data: Data,
+    asked: Structure | None,
+    measure: str | None,
+    missing: Missing,
+    progress: Progress = None,
 ) -> tuple[Source, DependenceMatrix, ItemData | None]:
     """Return correlations with their rows, the same as a matrix of the measure, and the answers."""
     if isinstance(data, DependenceMatrix):
@@ -241,7 +248,7 @@ def _source(
         known: ItemData = as_items(data) if asked is None else pick_items(data, asked.item_names)
         name = find_measure(FitRequest.measure if measure is None else measure).name
         _check_measure(name)
-        matrix = dependence_matrix(known, name, missing)
+        matrix = dependence_matrix(known, name, missing, progress=progress)
         items = known.complete_rows() if missing == "listwise" else known
     _check_measure(matrix.measure)
     n = matrix.n_obs

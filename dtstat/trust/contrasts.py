@@ -33,6 +33,7 @@ import numpy as np
 from scipy.special import ndtr, stdtr, stdtrit
 
 from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.parallel import Progress, track
 from dtstat.dependence.measures import INVERSE_BRIDGES
 
 _LARGEST = 0.999  # a correlation beyond has no error that could be estimated
@@ -123,7 +124,9 @@ class PairErrors:
         second, fourth = (moment[pairs] for moment in self._moments)
         return float(student_tail(np.abs(self.z[pairs]), second, fourth, self.n).max(initial=0.0))
 
-    def band(self, error: float, n_draws: int, rng: np.random.Generator) -> FloatArray:
+    def band(
+        self, error: float, n_draws: int, rng: np.random.Generator, progress: Progress = None
+    ) -> FloatArray:
         """(q,) half-widths of a simultaneous band of level 1 − error on Fisher's scale.
 
         The level of a single pair at which the largest of all studentized errors keeps within the
@@ -136,7 +139,7 @@ class PairErrors:
         scaled = self.influence / np.sqrt(variance * m)[:, None]
         largest = []
         step = max(1, _CHUNK // max(len(self.z), m))
-        for start in range(0, n_draws, step):
+        for start in track(range(0, n_draws, step), progress, "draws"):
             e = rng.standard_normal((min(step, n_draws - start), m), dtype=np.float32)
             largest.append(np.abs(e.astype(np.float64) @ scaled.T).max(axis=1))
         c = float(np.quantile(np.concatenate(largest), 1 - error, method="higher"))

@@ -127,7 +127,7 @@ def diagnose(
         }
         ledger = open_checkpoint(checkpoint, header)
         intervals = margin_intervals(fit, rows, count, number, jobs, progress, ledger)
-        certificate = _certificate(fit, rows, number)
+        certificate = _certificate(fit, rows, number, progress)
     with one_thread():
         implied, simulated = implied_dependence(fit)
     return Diagnosis(fit, implied, simulated, intervals, certificate)
@@ -214,12 +214,14 @@ def _rows_of_fit(fit: DTFit, data: Data) -> RowDependence:
     return rows
 
 
-def _certificate(fit: DTFit, rows: RowDependence, seed: int) -> Certificate | None:
+def _certificate(
+    fit: DTFit, rows: RowDependence, seed: int, progress: Progress
+) -> Certificate | None:
     """Certify what can be; None where errors are not known, or rows or items are too few."""
     if rows.measure not in BRIDGES or rows.n_rows < FEWEST_ROWS or rows.items.n_items < 3:
         return None
     with silenced():  # what there is to warn of was said of the fit
-        return certify(rows.items, structure=fit, min_children=2, seed=seed)
+        return certify(rows.items, structure=fit, min_children=2, seed=seed, progress=progress)
 
 
 def margin_intervals(

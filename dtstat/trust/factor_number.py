@@ -42,6 +42,7 @@ import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import DTError, silenced
+from dtstat.core.parallel import Progress, track
 from dtstat.data.frame import Frame, rows_by_content
 from dtstat.data.items import ItemData
 from dtstat.dependence.compute import RowDependence
@@ -67,7 +68,9 @@ _NO_INFLUENCE = 1e-6  # of any row: the groups' correlations are exact, and noth
 _MOST_EMPTY, _MOST_THIN, _THIN = 0.1, 0.05, 10
 
 
-def number_errors(items: ItemData, measure: str, n_splits: int, seed: int) -> FloatArray:
+def number_errors(
+    items: ItemData, measure: str, n_splits: int, seed: int, progress: Progress = None
+) -> FloatArray:
     """(K,) smallest errors at which "at least k factors" would be said, k = 1, 2, ...
 
     Rising; empty if there are too few rows or items. Ratings are taken as ordinal: of their ranks
@@ -81,6 +84,8 @@ def number_errors(items: ItemData, measure: str, n_splits: int, seed: int) -> Fl
         "pearson", "spearman" or "kendall" for continuous items; latent correlations otherwise.
     n_splits, seed
         How often rows are split in halves; fewer with very many items.
+    progress
+        Bar or callback, in splits.
     """
     if measure not in LATENT and any(kind != "continuous" for kind in items.kinds):
         measure = "mixed"
@@ -92,7 +97,7 @@ def number_errors(items: ItemData, measure: str, n_splits: int, seed: int) -> Fl
     splits = int(np.clip(_ALL_NUMBERS // (n * p**2), 1, n_splits))
     rng = np.random.default_rng(seed)
     found = []
-    for _ in range(splits):
+    for _ in track(range(splits), progress, "splits"):
         parts = [np.sort(part) for part in np.array_split(rng.permutation(n), 2)]
         try:
             with silenced():

@@ -30,6 +30,7 @@
 #'   factors; 0 for no bound. There is none, either, if the answers of too many pairs of ratings
 #'   hardly overlap.
 #' @param seed Whole number; `NULL` for a fresh one. Certified cliques do not depend on it.
+#' @param progress Show a bar?
 #' @return An object of class `dt_certificate`: a list with data frames `cliques` (the confidence
 #'   barcode: items, whether certified, the smallest error at which they would be, unique members,
 #'   and the ends of the bar with their band) and `factors` (verdicts on `structure`), `separated`
@@ -49,7 +50,8 @@
 #'   dt_certify(items, structure = dt_fit(items), seed = 1)$factors
 #' }
 dt_certify <- function(x, error = 0.05, structure = NULL, measure = NULL, min_children = 3, guarantee = FALSE,
-                       missing = "pairwise", n_draws = 1000, n_splits = 3, seed = NULL) {
+                       missing = "pairwise", n_draws = 1000, n_splits = 3, seed = NULL,
+                       progress = interactive()) {
   call <- match.call()
   if (inherits(x, "dt_fit")) {
     stop_input("A fit does not keep its answers. Call dt_certify(data, structure = fit).")
@@ -60,7 +62,7 @@ dt_certify <- function(x, error = 0.05, structure = NULL, measure = NULL, min_ch
     min_children = min_children, guarantee = guarantee, missing = missing, n_draws = n_draws, n_splits = n_splits,
     seed = seed
   )
-  as_result(ask("certify", arguments, call = call), call)
+  as_result(ask("certify", arguments, progress, call), call)
 }
 
 #' @export

@@ -63,6 +63,7 @@ dt_response_curves <- function(fit) {
 #' @param open Show it in a browser?
 #' @param overwrite Replace a file of that name that is not a page of dtstat? One that is, is replaced; a
 #'   document, which may have been edited, is not.
+#' @param progress Show a bar?
 #' @return The path of the file, invisibly.
 #' @export
 #' @examples
@@ -71,7 +72,8 @@ dt_response_curves <- function(fit) {
 #'   dt_report(fit, tempfile(fileext = ".html"), open = FALSE)
 #' }
 dt_report <- function(fit, file = "report.html", diagnosis = NULL, stability = NULL,
-                      title = NULL, data = NULL, open = interactive(), overwrite = FALSE) {
+                      title = NULL, data = NULL, open = interactive(), overwrite = FALSE,
+                      progress = interactive()) {
   must_be(fit, "dt_fit", "fit", "dt_fit()")
   if (!is.null(diagnosis)) must_be(diagnosis, "dt_diagnosis", "diagnosis", "dt_diagnose()")
   if (!is.null(stability)) must_be(stability, "dt_stability", "stability", "dt_stability()")
@@ -79,14 +81,14 @@ dt_report <- function(fit, file = "report.html", diagnosis = NULL, stability = N
     stop_input("`file` must be the path of a file.")
   }
   if (!dir.exists(dirname(file))) stop_input("There is no folder '", dirname(file), "'.")
-  if (is.null(diagnosis) && !is.null(data)) diagnosis <- dt_diagnose(fit, data)
+  if (is.null(diagnosis) && !is.null(data)) diagnosis <- dt_diagnose(fit, data, progress = progress)
   arguments <- list(
     state = fit$state,
     # Absolute: Python keeps the folder it was started in, wherever R has gone since.
     path = file.path(normalizePath(dirname(file)), basename(file)),
     diagnosis = diagnosis, stability = stability, title = title, overwrite = overwrite
   )
-  written <- ask("report", arguments, call = match.call())
+  written <- ask("report", arguments, progress, match.call())
   if (isTRUE(open)) utils::browseURL(written) else message("Wrote ", file)
   invisible(written)
 }

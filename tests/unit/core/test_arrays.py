@@ -1,8 +1,9 @@
-"""Compiling: it is said where somebody waits, nowhere else, and needs no folder to write to."""
+"""Compiling: it is said where somebody waits, needs no folder to write to, is interrupted."""
 
 import io
+import signal
 import sys
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 
 import numpy as np
 import pytest
@@ -86,3 +87,28 @@ def test_kernels_work_where_nothing_can_be_kept(monkeypatch):
     monkeypatch.setattr("numba.core.dispatcher.FunctionCache", refuse)
     total = arrays.kernel(lambda x: x.sum())
     assert total(np.arange(4.0)) == 6
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_interrupt_that_is_lost_while_compiling_ends_the_work(monkeypatch, fails):
+    def double(x):
+        return 2 * x
+
+    double.__module__ = "dtstat.of_a_test"
+    compiled = arrays.part(double)
+    real = compiled._compiler.compile
+
+    def interrupted(args, return_type):
+        with suppress(KeyboardInterrupt):  # callbacks from C and weak references drop it
+            signal.raise_signal(signal.SIGINT)
+        if fails:
+            raise RuntimeError("no compiled object yet")
+        return real(args, return_type)
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(compiled._compiler, "compile", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compiled(4.0)
+    assert signal.getsignal(signal.SIGINT) is before
+    monkeypatch.undo()
+    assert compiled(4.0) == 8.0

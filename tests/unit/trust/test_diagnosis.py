@@ -197,7 +197,7 @@ def test_seed_jobs_and_progress():
     other = dt.diagnose(NINE_FIT, NINE, 10, seed=4)
     np.testing.assert_array_equal(first.intervals.factors, again.intervals.factors)
     assert not np.array_equal(first.intervals.whole, other.intervals.whole)
-    assert seen == [(k, 10) for k in range(1, 11)]
+    assert seen[:10] == [(k, 10) for k in range(1, 11)]  # then the certificate
 
 
 def test_the_default_is_200_resamples():
@@ -206,7 +206,7 @@ def test_the_default_is_200_resamples():
 
 def test_interrupted():
     def progress(done, total):
-        if done == 5:
+        if (done, total) == (5, 50):
             raise KeyboardInterrupt
 
     with pytest.warns(dt.EstimationWarning, match="after 5 of 50"):
