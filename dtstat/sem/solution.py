@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core.arrays import FloatArray
+from dtstat.core.errors import EstimationError
 from dtstat.sem.constraints import Constraints, evaluate_definitions
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.least_squares import least_squares_slope
@@ -439,7 +440,13 @@ def _partial(information: FloatArray, free: FloatArray) -> FloatArray:
         known, cross = information[:q, :q], information[:q, q:]
     else:
         known, cross = free.T @ information[:q, :q] @ free, free.T @ information[:q, q:]
-    explained = np.einsum("fa,fa->a", cross, np.linalg.solve(known, cross))
+    try:
+        explained = np.einsum("fa,fa->a", cross, np.linalg.solve(known, cross))
+    except np.linalg.LinAlgError:
+        raise EstimationError(
+            "The information matrix is singular, so there are no modification indices: parameters "
+            "of this model have no values of their own. Fit the model again, or simplify it."
+        ) from None
     own = np.diag(information)[q:]
     left: FloatArray = np.where(own - explained > _FLAT * own, own - explained, np.nan)
     return left

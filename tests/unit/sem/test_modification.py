@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from dtstat.core.errors import EstimationError
 from dtstat.sem.likelihood import fit_normal
 from dtstat.sem.model import build_model
-from dtstat.sem.solution import modification_indices
+from dtstat.sem.solution import _partial, modification_indices
 
 ITEMS = tuple(f"x{k}" for k in range(1, 7))
 TWO = "f =~ x1 + x2 + x3; g =~ x4 + x5 + x6"
@@ -154,3 +155,12 @@ def test_an_item_without_residual_has_an_index_but_no_residual_correlation():
     assert row.mi >= 0
     assert np.isfinite(row.epc)
     assert np.isnan(row["sepc.all"])
+
+
+def test_a_singular_information_matrix_is_said_in_a_sentence():
+    """As an edited file of a result may have one."""
+    information = np.ones((3, 3))
+    with pytest.raises(EstimationError, match="there are no modification indices"):
+        _partial(information, np.eye(2))
+    left = _partial(np.array([[2.0, 0.0, 1.0], [0.0, 4.0, 2.0], [1.0, 2.0, 3.0]]), np.eye(2))
+    assert left == pytest.approx([3 - 1 / 2 - 4 / 4])
