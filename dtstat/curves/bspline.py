@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, IntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.kernels import kernel
 
 LOW, HIGH = -4.0, 4.0
 INTERVALS = 16

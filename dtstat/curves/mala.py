@@ -29,7 +29,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, kernel
+from dtstat.core.arrays import FloatArray
+from dtstat.core.kernels import kernel
 
 OPTIMAL, TOLERANCE = 0.574, 0.01
 _LEAST_ACCEPTANCE = 0.05

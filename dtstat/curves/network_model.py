@@ -24,7 +24,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.kernels import kernel
 from dtstat.core.saved import register
 from dtstat.curves.response_model import Edges
 

@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, IntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.kernels import kernel
 
 _LOG_2PI = math.log(2 * math.pi)
 _BLOCK = 256  # rows whose predictors stay in the cache, and which one loop can treat as vectors

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, IntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.kernels import kernel
 from dtstat.curves import bspline, ratings
 from dtstat.curves.posterior import JointModel
 from dtstat.curves.response_model import ResponseModel

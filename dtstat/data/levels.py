@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray
+from dtstat.core.kernels import kernel
 
 _FEW = 32
 _BLOCK = 1 << 16  # rows

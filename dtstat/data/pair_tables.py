@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.core.arrays import FloatArray, IntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.kernels import kernel
 from dtstat.core.parallel import Progress, track
 
 FEWEST_ROWS = 50_000  # with fewer rows the usual ways cost next to nothing

@@ -19,7 +19,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray, kernel, part
+from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray
+from dtstat.core.kernels import kernel, part
 
 CodeArray: TypeAlias = SmallIntArray
 
@@ -36,8 +37,7 @@ UNREACHED = 38.0
 _SEPARATED = 5.0
 # Largest |rho| estimated: at 1 the likelihood of a table is not differentiable.
 RHO_MAX = 0.9999
-# Step of rho at which the search ends. Steps shrink faster than linearly, so the error is smaller.
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-9  # step of rho at which the search ends; the error is smaller
 NEWTON_TOLERANCE = 1e-7  # the same for steps whose error is of the order of their square
 MAX_STEPS = 100
 IMPOSSIBLE_CELL = 1e-14  # less is lost in the rounding of the four terms that make a cell

@@ -16,7 +16,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.core.arrays import FloatArray, kernel
+from dtstat.core.arrays import FloatArray
+from dtstat.core.kernels import kernel
 from dtstat.core.parallel import Progress, track
 from dtstat.dependence.pearson import rescale_extremes
 

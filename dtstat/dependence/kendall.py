@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.core.arrays import FloatArray, IntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.kernels import kernel
 from dtstat.core.parallel import Jobs, Progress, track
 from dtstat.data.pair_tables import PairTables
 from dtstat.dependence.matrix import run_blocks, symmetric_matrix

@@ -11,7 +11,8 @@ from math import asin, copysign, exp, inf, nan, pi, sin, sqrt
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, kernel
+from dtstat.core.arrays import FloatArray
+from dtstat.core.kernels import kernel
 from dtstat.dependence.bivariate_normal import (
     ARC_NODES,
     ARC_RULE_UP_TO,

@@ -19,8 +19,9 @@ import numpy as np
 import pandas as pd
 from joblib import effective_n_jobs, parallel_config
 
-from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray, SmallIntArray
 from dtstat.core.errors import DataWarning, InputError, silenced, warn
+from dtstat.core.kernels import kernel
 from dtstat.core.parallel import Jobs, Progress, run, track
 from dtstat.core.tables import Printed
 from dtstat.data.items import ItemData

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.kernels import kernel
 from dtstat.core.parallel import Jobs, Progress, track
 from dtstat.data.levels import few_levels
 from dtstat.data.pair_tables import PairTables

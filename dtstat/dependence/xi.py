@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, IntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.kernels import kernel
 from dtstat.core.parallel import Jobs, Progress
 from dtstat.dependence.matrix import run_blocks
 from dtstat.dependence.spearman import Codes, dense_codes

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dtstat.core import checks
-from dtstat.core.arrays import FloatArray, kernel
+from dtstat.core.arrays import FloatArray
+from dtstat.core.kernels import kernel
 from dtstat.core.saved import register
 from dtstat.data.frame import Frame
 from dtstat.efa.extraction import Extraction, extract

@@ -25,7 +25,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from dtstat.core.arrays import FloatArray, IntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.kernels import kernel
 from dtstat.core.saved import register
 from dtstat.factors.copula import FactorEstimate
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from dtstat.core.arrays import FloatArray, kernel
+from dtstat.core.arrays import FloatArray
+from dtstat.core.kernels import kernel
 from dtstat.factors.maximum_likelihood import RIDGE
 
 

@@ -29,7 +29,8 @@ import math
 
 import numpy as np
 
-from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel, part
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.kernels import kernel, part
 from dtstat.factors.copula import FactorEstimate, as_estimate, fit_as_ordered
 from dtstat.factors.maximum_likelihood import (
     CALM,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from dtstat.core import checks
-from dtstat.core.arrays import BoolArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import InputError
 from dtstat.data.frame import Frame
 from dtstat.dependence.on_demand import CorrelationsOnDemand
-from dtstat.fit.many import nearest_factors
 from dtstat.search.counting import log_structures
 from dtstat.search.criteria import HELD_OUT, INFORMATION, least_loading, searching
 from dtstat.search.evaluate import Evaluator
@@ -157,7 +157,7 @@ def uncovered_frame(fit: DTFit) -> pd.DataFrame:
         rows = [(fit.item_names[i], "", np.nan, "there are no factors") for i in out]
         return pd.DataFrame(rows, columns=columns)
     if isinstance(fit.latent, CorrelationsOnDemand):
-        nearest, loadings = nearest_factors(fit, out)
+        nearest, loadings = _nearest_factors(fit, out)
     else:
         implied = implied_loadings(np.abs(fit.latent.R), fit.support)[out]
         nearest, loadings = implied.argmax(axis=1), implied.max(axis=1)
@@ -411,3 +411,15 @@ def _letters(number: int) -> str:
     """Return a, b, ..., z, aa, ab, ..."""
     before, last = divmod(number, 26)
     return (_letters(before - 1) if before else "") + "abcdefghijklmnopqrstuvwxyz"[last]
+
+
+def _nearest_factors(found: DTFit, items: IntArray) -> tuple[IntArray, FloatArray]:
+    """Factor that each of some items loads on most, and the loading; NaN without answers."""
+    latent = found.latent
+    if not isinstance(latent, CorrelationsOnDemand) or latent.rows is None:
+        return np.zeros(len(items), dtype=np.int64), np.full(len(items), np.nan)
+    Z, L, psi = latent.rows, found.estimate.loadings, found.estimate.uniquenesses
+    weights = csr_array(L / psi[:, None])
+    F = weights.T @ Z / (weights.multiply(L)).sum(axis=0)[:, None]
+    loadings = np.abs(Z[items] @ F.T) / Z.shape[1]
+    return loadings.argmax(axis=1), loadings.max(axis=1)

@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
@@ -318,7 +317,7 @@ def _conclude(
         outcome = replace(outcome, second=None)
         notes: tuple[str, ...] = ()
     else:
-        whole = CrossedModel.of(model)
+        simple = whole = CrossedModel.of(model)
         if request.search == "sequential" and neighbors is not None:
             whole = explain_in_turn(
                 answers.Z, whole, neighbors, answers.names, rules, n, run.n_jobs, run.progress
@@ -328,7 +327,8 @@ def _conclude(
         fit = judge_blocks(answers.Z, whole)
         estimate = whole.estimate(fit.log_likelihood)
         fitted = Fitted(Proposal(whole.support, TREE), fit.log_likelihood, answers.n, estimate)
-        notes = tuple(_notes(answers, whole, request, stacklevel))
+        how = ESTIMATOR if whole is simple else crossed_estimator(whole)
+        notes = tuple(_notes(answers, whole, how, request, stacklevel))
     frame = answers.frame
     factors = first_item_order(fitted.proposal.support[frame.place])
     fitted = replace(
@@ -373,13 +373,11 @@ def _without(model: BlockModel, out: BoolArray, smallest: int) -> BlockModel:
 
 
 def _notes(
-    answers: _Answers, model: CrossedModel, request: FitRequest, stacklevel: int
+    answers: _Answers, model: CrossedModel, how: str, request: FitRequest, stacklevel: int
 ) -> list[str]:
     """Say, and where it is a doubt warn of, what is special about this fit."""
     p, n, k = len(answers.names), answers.n, len(model.factor_correlations)
-    crossed = request.refine or request.search == "sequential"
-    estimator = crossed_estimator(model) if crossed else ESTIMATOR
-    notes = [f"{p} items: found without the whole matrix of correlations. {estimator}"]
+    notes = [f"{p} items: found without the whole matrix of correlations. {how}"]
     ratings = set(answers.facts.kinds) - {"continuous"}
     if ratings and request.estimator != "linear":
         notes.append(
@@ -498,15 +496,3 @@ def many_at_level(
         signs=tuple(signs[j] for j in order) if signs else (),
         item_texts=found.item_texts,
     )
-
-
-def nearest_factors(found: FitRecord, items: IntArray) -> tuple[IntArray, FloatArray]:
-    """Factor that each of some items loads on most, and the loading; NaN without answers."""
-    latent = found.latent
-    if not isinstance(latent, CorrelationsOnDemand) or latent.rows is None:
-        return np.zeros(len(items), dtype=np.int64), np.full(len(items), np.nan)
-    Z, L, psi = latent.rows, found.estimate.loadings, found.estimate.uniquenesses
-    weights = csr_array(L / psi[:, None])
-    F = weights.T @ Z / (weights.multiply(L)).sum(axis=0)[:, None]
-    loadings = np.abs(Z[items] @ F.T) / Z.shape[1]
-    return loadings.argmax(axis=1), loadings.max(axis=1)

@@ -32,7 +32,8 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 from scipy.linalg import qr
 
-from dtstat.core.arrays import FloatArray, IntArray, kernel
+from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.kernels import kernel
 from dtstat.efa.rotation import Rotation, promax, varimax
 from dtstat.structure.groups import Groups, canonical_labels
 

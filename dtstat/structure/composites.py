@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray, kernel
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
+from dtstat.core.kernels import kernel
 from dtstat.core.parallel import Jobs, run
 from dtstat.structure.groups import align, settle
 

@@ -25,7 +25,8 @@ from typing import Protocol
 
 import numpy as np
 
-from dtstat.core.arrays import BoolArray, FloatArray, IntArray, kernel
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.kernels import kernel
 
 _MOST_SWEEPS = 40  # they settle in a few; some would go round in circles
 _NOTHING = 1e-12  # sum of loadings that says nothing of a direction

@@ -25,7 +25,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray, kernel, part
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
+from dtstat.core.kernels import kernel, part
 from dtstat.core.parallel import Jobs, Progress, run, track
 
 KeyArray = npt.NDArray[np.uint64]

@@ -8,7 +8,7 @@ from contextlib import redirect_stderr, suppress
 import numpy as np
 import pytest
 
-from dtstat.core import arrays
+from dtstat.core import kernels
 
 
 class Terminal(io.StringIO):
@@ -19,8 +19,8 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def screen(monkeypatch):
     """A terminal before which any compiling is long."""
-    monkeypatch.setattr(arrays, "_LONG", 0.0)
-    monkeypatch.setattr(arrays._WAITING, "_said", False)
+    monkeypatch.setattr(kernels, "_LONG", 0.0)
+    monkeypatch.setattr(kernels._WAITING, "_said", False)
     monkeypatch.delitem(sys.modules, "dtstat.interop.r_bridge", raising=False)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     return Terminal()
@@ -38,23 +38,23 @@ def compile_two(stream, module="dtstat.of_a_test"):
     for function in (double, half):
         function.__module__ = module
         with redirect_stderr(stream):
-            assert arrays.part(function)(4.0) == function(4.0)  # a kernel would be kept
+            assert kernels.part(function)(4.0) == function(4.0)  # a kernel would be kept
 
 
 def test_a_terminal_is_told_once(screen):
     compile_two(screen)
-    assert screen.getvalue() == f"{arrays.COMPILING}\n"
+    assert screen.getvalue() == f"{kernels.COMPILING}\n"
 
 
 def test_a_notebook_is_told(screen, monkeypatch):
     monkeypatch.setattr(screen, "isatty", lambda: False)
     monkeypatch.setitem(sys.modules, "ipykernel", object())
     compile_two(screen)
-    assert screen.getvalue() == f"{arrays.COMPILING}\n"
+    assert screen.getvalue() == f"{kernels.COMPILING}\n"
 
 
 def test_nothing_is_said_of_what_is_short(screen, monkeypatch):
-    monkeypatch.setattr(arrays, "_LONG", 1e6)
+    monkeypatch.setattr(kernels, "_LONG", 1e6)
     compile_two(screen)
     assert not screen.getvalue()
 
@@ -71,7 +71,7 @@ def test_nothing_is_said_where_nobody_looks(screen, monkeypatch, where):
     if where == "R":
         monkeypatch.setitem(sys.modules, "dtstat.interop.r_bridge", object())
     if where == "worker":
-        monkeypatch.setattr(arrays, "current_process", lambda: type("One", (), {"name": "Two"}))
+        monkeypatch.setattr(kernels, "current_process", lambda: type("One", (), {"name": "Two"}))
     compile_two(screen)
     assert not screen.getvalue()
 
@@ -85,7 +85,7 @@ def test_kernels_work_where_nothing_can_be_kept(monkeypatch):
         raise RuntimeError("cannot cache function: no locator available")
 
     monkeypatch.setattr("numba.core.dispatcher.FunctionCache", refuse)
-    total = arrays.kernel(lambda x: x.sum())
+    total = kernels.kernel(lambda x: x.sum())
     assert total(np.arange(4.0)) == 6
 
 
@@ -95,7 +95,7 @@ def test_an_interrupt_that_is_lost_while_compiling_ends_the_work(monkeypatch, fa
         return 2 * x
 
     double.__module__ = "dtstat.of_a_test"
-    compiled = arrays.part(double)
+    compiled = kernels.part(double)
     real = compiled._compiler.compile
 
     def interrupted(args, return_type):
