@@ -40,7 +40,7 @@ import pandas as pd
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import InputError
 from dtstat.core.parallel import one_thread
-from dtstat.core.reliability import congeneric_omega, cronbach_alpha
+from dtstat.core.reliability import congeneric_omega, cronbach_alpha, sum_varies
 from dtstat.core.tables import Printed, Summary, Table
 from dtstat.data.items import ItemData, as_items, item_names, rows_to_score
 from dtstat.dependence.influence import pair_influences
@@ -224,7 +224,7 @@ class _Scale:
             r_drop = (with_sum - own) / np.sqrt(own * rest)
         without = [np.delete(np.delete(self.S, i, 0), i, 1) for i in range(k)]
         return {
-            "r_total": with_sum / np.sqrt(own * total),
+            "r_total": with_sum / np.sqrt(own * total) if sum_varies(self.S) else np.full(k, nan),
             "r_drop": r_drop,
             "alpha_drop": np.array([cronbach_alpha(part) for part in without]),
         }
@@ -294,7 +294,7 @@ class _Rows(_Scale):
         products of a pair count n / n_ij times, n_ij the rows that have both.
         """
         k = len(self.S)
-        if k < 2:
+        if k < 2 or not sum_varies(self.S):
             return nan
         here = ~np.isnan(self.X)
         Z = np.where(here, self.X - np.nanmean(self.X, axis=0), 0.0)

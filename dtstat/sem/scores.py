@@ -96,7 +96,7 @@ def score_reliability(estimate: SEMEstimate, method: str = "regression") -> Floa
 
     Returns
     -------
-    (d,) reliabilities; NaN for a factor whose variance is not positive.
+    (d,) reliabilities; NaN for a factor whose variance, or that of whose scores, is not positive.
 
     References
     ----------
@@ -111,7 +111,7 @@ def score_reliability(estimate: SEMEstimate, method: str = "regression") -> Floa
     shared = np.einsum("kp,kp->k", W, form.C)
     spread = np.einsum("kp,pq,kq->k", W, estimate.Sigma, W)
     variance = np.diag(form.eta_covariance)
-    scale = np.where(variance > 0, spread * variance, np.nan)
+    scale = np.where((variance > 0) & (spread > 0), spread * variance, np.nan)
     reliability: FloatArray = shared**2 / scale
     return reliability
 

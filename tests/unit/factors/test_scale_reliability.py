@@ -143,3 +143,14 @@ def test_without_a_general_factor_it_says_why(keys, why):
     assert why in found.notes[0]
     assert found.notes[0] in repr(found)
     assert dt.reliability(dt.load_dataset("holzinger_swineford_9"), HS).notes == ()
+
+
+def test_a_sum_that_does_not_vary_has_no_reliability():
+    """An item, its mirror image and a third that makes up for both: NaN, and no warning of numpy."""
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(2, 50))
+    data = pd.DataFrame({"a": a, "b": b, "c": -a - b, "d": a + rng.normal(size=50)})
+    found = dt.reliability(data, {"f": ["a", "b", "c"], "g": ["a", "-b", "d"]})
+    none, some = found.factors[["alpha", "alpha_lower", "alpha_upper"]].to_numpy(dtype=float)
+    assert np.isnan(none).all()
+    assert np.isfinite(some).all()
