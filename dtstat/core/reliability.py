@@ -15,7 +15,6 @@ import numpy as np
 
 from dtstat.core.arrays import FloatArray
 
-
 _NOTHING = 1e-12  # share of the variances of items; a sum that varies less is constant
 
 

@@ -146,7 +146,7 @@ def test_without_a_general_factor_it_says_why(keys, why):
 
 
 def test_a_sum_that_does_not_vary_has_no_reliability():
-    """An item, its mirror image and a third that makes up for both: NaN, and no warning of numpy."""
+    """Items that cancel one another: NaN, and no warning of numpy."""
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(2, 50))
     data = pd.DataFrame({"a": a, "b": b, "c": -a - b, "d": a + rng.normal(size=50)})
