@@ -135,7 +135,8 @@ def variance_frame(loadings: pd.DataFrame, correlations: pd.DataFrame) -> pd.Dat
     """Variance explained by each factor, diag(Φ ΛᵀΛ), as sum, shares and running shares."""
     L = loadings.to_numpy()
     ss = np.diag(correlations.to_numpy() @ L.T @ L)
-    share, explained = ss / len(L), ss / ss.sum()
+    total = ss.sum()
+    share, explained = ss / len(L), ss / total if total > 0 else np.full(len(ss), np.nan)
     rows = [ss, share, np.cumsum(share), explained, np.cumsum(explained)]
     return pd.DataFrame(rows, index=list(_ROWS), columns=loadings.columns)
 

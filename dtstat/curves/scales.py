@@ -85,8 +85,10 @@ class AnswerScale:
             (p,) which continuous items are known by their normal scores; none if omitted.
         """
         rated = np.array([one is not None for one in levels])
-        mean = np.where(rated, 0.0, np.nanmean(X, axis=0))
-        sd = np.where(rated, 1.0, np.nanstd(X, axis=0))
+        # By powers of two, which change no digit, so that sums and squares stay numbers.
+        unit = np.ldexp(1.0, np.frexp(np.nanmax(np.abs(X), axis=0))[1] - 1)
+        mean = np.where(rated, 0.0, np.nanmean(X / unit, axis=0) * unit)
+        sd = np.where(rated, 1.0, np.nanstd(X / unit, axis=0) * unit)
         known = tuple(np.array(() if one is None else one, dtype=np.float64) for one in levels)
         bent = np.zeros(len(rated), dtype=bool) if by_scores is None else by_scores & ~rated
         normal = tuple(
@@ -122,7 +124,8 @@ class AnswerScale:
         To eight decimals: later ones show the unit of the answers, and a chain of many thousand
         moves makes more of them.
         """
-        coded = np.ascontiguousarray((X - self.mean) / self.sd)  # kernels read row by row
+        coded = (X / 4 - self.mean / 4) / (self.sd / 4)  # a difference may be beyond all numbers
+        coded = np.ascontiguousarray(coded)  # kernels read row by row
         for i, levels in enumerate(self.levels):
             if len(levels):
                 between = (levels[1:] + levels[:-1]) / 2

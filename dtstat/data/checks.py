@@ -316,7 +316,7 @@ def _frequent(codes: _Answers, others: _Answers) -> Codes:
 def _nines(answers: _Answers, ratings: NDArray[np.bool_], item: int) -> Codes:
     """Rule 3; ``ratings`` says which of 0 to 10 each rating item has."""
     values = answers.values
-    gaps = np.flatnonzero(np.diff(values) != 1)
+    gaps = np.flatnonzero(values[1:] != values[:-1] + 1)
     if not len(gaps) or gaps[0] == 0 or len(values) > MAX_ORDINAL_LEVELS or values[0] < 0:
         return
     last = int(gaps[0])  # place of the last answer before the gap

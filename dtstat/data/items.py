@@ -386,14 +386,18 @@ def _with_kinds(items: ItemData, kinds: Kinds) -> ItemData:
     return changed
 
 
+def _counts(values: FloatArray) -> bool:
+    return bool((values[1:] == values[:-1] + 1).all())
+
+
 def _warn_of_counters(items: ItemData) -> None:
     if items.n_rows < MIN_ROWS_OF_COUNTER:
         return
     for k in range(items.n_items):
         column = items.values[:, k]
-        if column[0] % 1 != 0 or not (np.diff(column[:MIN_ROWS_OF_COUNTER]) == 1).all():
+        if column[0] % 1 != 0 or not _counts(column[:MIN_ROWS_OF_COUNTER]):
             continue  # as nearly all items show in their first rows
-        if not (np.diff(column) == 1).all():
+        if not _counts(column):
             continue
         first, last = int(items.values[0, k]), int(items.values[-1, k])
         warn(

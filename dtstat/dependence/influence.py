@@ -199,7 +199,7 @@ def _rank_range(x: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
     """Order of the answers; in this order, how many are smaller, and how many not larger."""
     order = np.argsort(x, kind="stable")
     ascending = x[order]
-    first = np.flatnonzero(np.diff(ascending, prepend=-np.inf))  # of equal answers
+    first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))  # of equal answers
     ends = np.append(first, len(x))
     times = np.diff(ends)
     return order, np.repeat(first, times), np.repeat(ends[1:], times)

@@ -1,7 +1,11 @@
+import warnings
+
+import numpy as np
 import pandas as pd
 import pytest
 from examples import Cells
 
+from dtstat.core.loading_tables import variance_frame
 from dtstat.core.markup import latex_escape
 from dtstat.core.tables import Summary, Table
 
@@ -114,3 +118,13 @@ def test_summary_has_head_and_tables_in_every_format():
     assert summary.to_html().startswith("<p>First &amp; last</p>\n<p>Second</p>\n<table>")
     head = "First \\& last \\\\\nSecond"
     assert summary.to_latex() == "\n\n".join([head, *[table.to_latex()] * 2])
+
+
+def test_factors_that_explain_nothing_have_no_shares_of_what_is_explained():
+    """As those of an edited file; numpy warned of a division."""
+    L = pd.DataFrame(np.zeros((3, 2)), columns=["F1", "F2"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        shares = variance_frame(L, pd.DataFrame(np.eye(2), L.columns, L.columns))
+    assert shares.iloc[:3].eq(0).all(axis=None)
+    assert shares.iloc[3:].isna().all(axis=None)

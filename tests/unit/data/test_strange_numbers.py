@@ -2,6 +2,7 @@
 
 import datetime
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -99,3 +100,19 @@ def test_objects_that_are_no_numbers(cell):
 def test_truth_is_one_and_zero(tmp_path, cells):
     pd.DataFrame({"a": [1.5, 2, 3], "b": cells}).to_csv(tmp_path / "a.csv", index=False)
     assert dt.read_survey(tmp_path / "a.csv")["b"].tolist() == [1, 0, 1]
+
+
+def test_answers_near_the_largest_number_there_is():
+    """Differences, sums and squares of them are beyond all numbers; numpy must not say so."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 1)) + 0.8 * rng.normal(size=(200, 4))
+    X[:, 0] = np.sign(X[:, 0]) * 1.7e308
+    X[:, 1] *= 3e307
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        R = dt.dependence(X, "kendall").values
+        fit = dt.fit(X, estimator="spline", finalists=1, min_children=2, seed=1)
+    np.testing.assert_array_equal(R, dt.dependence(np.ldexp(X, -40), "kendall").values)
+    again = dt.fit(np.ldexp(X, -40), estimator="spline", finalists=1, min_children=2, seed=1)
+    assert fit.structure == again.structure
+    np.testing.assert_array_equal(fit.loadings, again.loadings)

@@ -16,7 +16,9 @@ def answers(n, seed):
     L[np.arange(18), np.arange(18) % 4] = rng.uniform(0.5, 0.8, 18)
     L[np.arange(0, 18, 3), (np.arange(0, 18, 3) + 1) % 4] = 0.4
     Phi = np.full((4, 4), 0.3) + 0.7 * np.eye(4)
-    Z = L @ rng.multivariate_normal(np.zeros(4), Phi, n).T + 0.6 * rng.standard_normal((18, n))
+    Z = L @ rng.multivariate_normal(
+        np.zeros(4), Phi, n, method="cholesky"
+    ).T + 0.6 * rng.standard_normal((18, n))
     Z -= Z.mean(axis=1, keepdims=True)
     return Z / Z.std(axis=1, keepdims=True), L, Phi
 

@@ -22,7 +22,9 @@ def answers(n, seed, second=0.0):
     L[np.arange(24), np.arange(24) % 4] = rng.uniform(0.6, 0.8, 24)
     L[np.arange(0, 24, 5), (np.arange(0, 24, 5) + 1) % 4] = second
     Phi = np.full((4, 4), 0.2) + 0.8 * np.eye(4)
-    Z = L @ rng.multivariate_normal(np.zeros(4), Phi, n).T + 0.6 * rng.standard_normal((24, n))
+    Z = L @ rng.multivariate_normal(
+        np.zeros(4), Phi, n, method="cholesky"
+    ).T + 0.6 * rng.standard_normal((24, n))
     Z -= Z.mean(axis=1, keepdims=True)
     return Z / Z.std(axis=1, keepdims=True), L
 
