@@ -20,8 +20,9 @@ from dtstat.studies.highdim import HighDimResult, highdim
 FOLDER = ROOT / "benchmarks" / "results" / "highdim"
 TOLD = """\
 In the conditions "shared" a factor without unique children cannot be told from correlated factors,
-so that no search can find it; they were drawn for n = 250 alone. Seconds are those of a machine that did
-other work, too. Beyond 1,000 items (n = 1000) both fits go without the matrix of correlations."""
+so that no search can find it; they were drawn for n = 250 alone. Seconds are those of a machine
+that did other work, too. Beyond 1,000 items (n = 1000) both fits go without the matrix of
+correlations."""
 SHOWN = {
     "oracle": "one threshold, oracle",
     "plain": "plain",
