@@ -117,8 +117,11 @@ def covariance(X: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     S = np.atleast_2d(pd.DataFrame(X).cov().to_numpy())
     if not np.isfinite(S).all():
         return None
-    R = S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
-    if not np.isfinite(R).all():  # answers so small that their squares are 0
+    sizes = np.sqrt(np.outer(np.diag(S), np.diag(S)))
+    if not (sizes > 0).all():  # answers so small that their squares are 0
+        return None
+    R = S / sizes
+    if not np.isfinite(R).all():
         return None
     eigenvalues = np.linalg.eigvalsh(R)
     return (mean, S) if eigenvalues[0] > _SMALLEST * eigenvalues[-1] else None

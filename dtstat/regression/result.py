@@ -154,6 +154,8 @@ class LatentRegression(LikelihoodModelResults):  # type: ignore[misc]
             Intervals have the level 1 − alpha.
         """
         level = checks.open_unit("alpha", alpha, "0.05 gives intervals of 95 %.")
+        if yname is not None and not isinstance(yname, str):
+            raise checks.refusal("yname", "a text", yname, "It is printed as the outcome.")
         made = Summary()
         left = [
             ("Dep. Variable:", [yname or self.outcome]),

@@ -116,3 +116,13 @@ def test_answers_near_the_largest_number_there_is():
     again = dt.fit(np.ldexp(X, -40), estimator="spline", finalists=1, min_children=2, seed=1)
     assert fit.structure == again.structure
     np.testing.assert_array_equal(fit.loadings, again.loadings)
+
+
+def test_answers_whose_squares_are_zero():
+    """Nothing is known of rows that look careless then, and numpy does not say so."""
+    X = np.random.default_rng(2).normal(size=(60, 6))
+    X[:, 2] *= 5e-324
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        found = dt.describe(pd.DataFrame(X))
+    assert len(found.items) == 6

@@ -107,6 +107,8 @@ def test_result_has_what_statsmodels_has():
     one = found.t_test("F2 = 0")
     assert float(one.tvalue.item()) == pytest.approx(found.tvalues["F2"])
     assert float(found.wald_test("F2 = 0").statistic) == pytest.approx(found.tvalues["F2"] ** 2)
+    with pytest.raises(dt.InputError, match="`yname` must be a text"):
+        found.summary(yname=pd.DataFrame({"a": [1]}))
     text = str(found.summary())
     assert "10 of 400 rows were left out" in text
     assert "invariance()" in text
