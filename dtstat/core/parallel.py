@@ -18,6 +18,7 @@ never prints.
 from __future__ import annotations
 
 import concurrent.futures
+import inspect
 import sys
 import threading
 import time
@@ -130,8 +131,8 @@ def track(
     work: Iterable[T], progress: Progress, label: str, total: int | None = None
 ) -> Iterator[T]:
     """Yield from ``work`` and report after each piece is done."""
-    if isinstance(progress, type):
-        advice = "A class makes objects of them."
+    if callable(progress) and not _takes_two(progress):
+        advice = "It is called with two whole numbers."
         raise checks.refusal(
             "progress", "true, false or a function (done, total)", progress, advice
         )
@@ -147,6 +148,19 @@ def track(
             progress(done, total)
     else:
         yield from work
+
+
+def _takes_two(function: Callable[..., object]) -> bool:
+    """Whether a function can be called with two arguments, as far as it says; a class cannot."""
+    if isinstance(function, type):
+        return False
+    try:
+        inspect.signature(function).bind(0, 0)
+    except TypeError:
+        return False
+    except ValueError:  # one that does not say
+        return True
+    return True
 
 
 @contextmanager

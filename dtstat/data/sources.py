@@ -60,7 +60,8 @@ def columns_of(data: Any) -> Columns:
         return _from_file(Path(data))
     if hasattr(data, "__dask_graph__"):
         return _from_dask(data)
-    if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "fiub":
+    masked = isinstance(data, np.ma.MaskedArray)  # read whole, so that what is masked is missing
+    if isinstance(data, np.ndarray) and not masked and data.ndim == 2 and data.dtype.kind in "fiub":
         return _from_array(data)
     if isinstance(data, pd.DataFrame):
         frame = items_only(data)

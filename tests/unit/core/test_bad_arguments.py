@@ -241,9 +241,10 @@ def test_the_margin_of_a_design_by_no_measure(measure):
         dt.margin(dt.survey_design(2, 3), measure=measure)
 
 
-def test_progress_is_no_class():
+@pytest.mark.parametrize("progress", [int, len, lambda done: None])
+def test_progress_is_a_function_of_two(progress):
     with pytest.raises(dt.InputError, match="`progress` must be"):
-        dt.dependence(X, "kendall", progress=int)
+        dt.dependence(X, "kendall", progress=progress)
 
 
 @pytest.mark.parametrize("data", [np.array(3), np.array("x")])

@@ -126,3 +126,15 @@ def test_answers_whose_squares_are_zero():
         warnings.simplefilter("error", RuntimeWarning)
         found = dt.describe(pd.DataFrame(X))
     assert len(found.items) == 6
+
+
+def test_masked_answers_are_missing_wherever_arrays_are_read():
+    """With a floor, or many items, they were taken for answers."""
+    X = np.random.default_rng(3).normal(size=(80, 7))
+    masked = np.ma.masked_array(X, np.random.default_rng(4).random(X.shape) < 0.05)
+    holes = masked.filled(np.nan)
+    for data in (masked, holes):
+        found = dt.dependence(data, floor=0.0)
+        whole = dt.dependence(holes)
+        i = np.repeat(np.arange(7), np.diff(found.starts))
+        np.testing.assert_allclose(found.values, whole.values[i, found.neighbors], atol=1e-12)
