@@ -81,18 +81,21 @@ def refine(
 
 def _add_what_pays(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fitted:
     """Add many loadings at once, as long as the criterion falls."""
-    while True:
+    while current.n_factors:
         support = current.proposal.support
         price = price_of_cross_loading(rules.criterion, support, n)
         new = find_missing_loadings(evaluator.R, current, n, price)
         found = evaluator.fit(Proposal(support | new, _ORIGIN))
+        if not np.array_equal(found.proposal.support, support | new):  # known in another order
+            break
         if not _new_are_salient(found, current):
             evaluator.reject(found)
             new &= np.abs(found.estimate.loadings) >= SALIENT
             found = evaluator.fit(Proposal(support | new, _ORIGIN))
         if found.cost(rules.criterion, n) >= current.cost(rules.criterion, n):
-            return current
+            break
         current = found
+    return current
 
 
 def _climb(evaluator: Evaluator, current: Fitted, rules: Rules, n: float) -> Fitted:

@@ -117,3 +117,9 @@ def test_leaves_clean_data_alone():
     simulated = dt.simulate("chain", 1000, seed=1)
     start, outcome = searched(simulated.data, True)
     assert outcome.best.proposal.key == start.proposal.key
+
+
+@pytest.mark.filterwarnings("ignore::dtstat.DTWarning")
+def test_many_items_without_any_factor():
+    X = np.random.default_rng(1).standard_normal((300, 210))
+    assert dt.fit(X, refine=True).n_factors == 0
