@@ -36,7 +36,7 @@ import pandas as pd
 import dtstat as dt
 
 RESULTS = Path(__file__).parent / "results" / "metamorphic.md"
-COMPARISONS = 20_000
+COMPARISONS, SURVEYS = 20_000, 40
 TOLERANCE = 1e-8
 FORMS = ("rows", "columns", "signs", "units", "container", "all")
 CONTAINERS = ("polars", "arrow", "array", "csv", "parquet", "xlsx", "sav", "index")
@@ -737,12 +737,13 @@ def compare_survey(
 
 
 def main() -> None:
-    """Compare until there are enough comparisons; print, and write, how many held."""
+    """Compare until there are enough comparisons of enough surveys; print, and write, what held."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--seed", type=int, default=1, help="of the first survey")
     parser.add_argument("--comparisons", type=int, default=COMPARISONS, help="at least so many")
+    parser.add_argument("--surveys", type=int, default=SURVEYS, help="at least so many")
     parser.add_argument("--only", nargs="*", choices=SUBJECTS, default=list(SUBJECTS))
     parser.add_argument("--forms", nargs="*", choices=FORMS, default=list(FORMS))
     parser.add_argument("--write", action="store_true", help=f"store the table in {RESULTS.name}")
@@ -751,7 +752,7 @@ def main() -> None:
     wrong: list[Violation] = []
     start, seed = time.process_time(), asked.seed
     with tempfile.TemporaryDirectory() as folder:
-        while sum(counts.values()) < asked.comparisons:
+        while sum(counts.values()) < asked.comparisons or seed < asked.seed + asked.surveys:
             for label, form, violation in compare_survey(
                 seed, asked.only, tuple(asked.forms), Path(folder)
             ):

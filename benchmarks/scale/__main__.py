@@ -1,4 +1,4 @@
-"""``python -m benchmarks.scale``: scale.md, scale_fits.md and scale_accuracy.md of the results."""
+"""``python -m benchmarks.scale``: scale*.md of the results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from benchmarks.harness import ROOT, Report
-from benchmarks.scale import accuracy, fits
+from benchmarks.scale import accuracy, chance, fits
 from benchmarks.scale.items import SIZES, growth, same_path
 from benchmarks.scale.workers import gain
 
@@ -17,7 +17,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Many workers, many items.")
     parser.add_argument("--most-items", type=int, default=SIZES[-1])
     parser.add_argument("--cluster-items", type=int, help="of a fit on a cluster; as many without")
-    parser.add_argument("--only", choices=("paths", "fits", "cluster", "accuracy"))
+    parser.add_argument("--only", choices=("paths", "fits", "cluster", "accuracy", "chance"))
     asked = parser.parse_args()
     most = asked.most_items
     sizes = tuple(p for p in (*SIZES, 50_000, 100_000) if p <= most)
@@ -33,6 +33,7 @@ def main() -> None:
         "paths": ("scale", "Many workers, many items", of_paths),
         "fits": ("scale_fits", "Whole fits of many items", of_fits),
         "accuracy": ("scale_accuracy", "How accurate a fit without a matrix is", of_accuracy),
+        "chance": ("scale_chance", "Very many items and chance", [chance.independent, chance.among]),
     }
     if asked.only == "cluster":  # printed, to put in the place of the last part of a page
         report = Report()

@@ -124,7 +124,9 @@ class AnswerScale:
         To eight decimals: later ones show the unit of the answers, and a chain of many thousand
         moves makes more of them.
         """
-        coded = (X / 4 - self.mean / 4) / (self.sd / 4)  # a difference may be beyond all numbers
+        # A difference may be beyond all numbers, and a quarter of the least number is zero.
+        quarter = np.where(self.sd > 1, 0.25, 1.0)
+        coded = (X * quarter - self.mean * quarter) / (self.sd * quarter)
         coded = np.ascontiguousarray(coded)  # kernels read row by row
         for i, levels in enumerate(self.levels):
             if len(levels):

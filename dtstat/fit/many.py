@@ -310,7 +310,9 @@ def _conclude(
         attached = attached_items(bars, model.support)
     if not rules.attach:
         out |= attached
-    model = _without(model, out, rules.min_children)
+    if out.any():
+        kept = _without(model.labels, out, rules.min_children)
+        model = fit_blocks(answers.Z, kept, answers.floor, run.n_jobs)
     holds = pays_for_itself(model.gain, model.support, rules, float(answers.n))
     if request.n_factors is None and not holds:
         fitted = outcome.best
@@ -355,21 +357,13 @@ def _conclude(
     )
 
 
-def _without(model: BlockModel, out: BoolArray, smallest: int) -> BlockModel:
+def _without(labels: IntArray, out: BoolArray, smallest: int) -> IntArray:
     """Take items out, but from no factor so many that it becomes too small."""
-    kept = np.bincount(model.labels[~out], minlength=len(model.factor_correlations))
-    out = out & (kept >= smallest)[model.labels]
-    left = np.flatnonzero(~out)
-    labels = np.full(len(out), -1)
-    labels[left] = canonical_labels(model.labels[left])
-    order = model.labels[left[np.unique(labels[left], return_index=True)[1]]]
-    return replace(
-        model,
-        labels=labels,
-        loadings=np.where(out, 0.0, model.loadings),
-        uniquenesses=np.where(out, 1.0, model.uniquenesses),
-        factor_correlations=model.factor_correlations[np.ix_(order, order)],
-    )
+    kept = np.bincount(labels[~out], minlength=int(labels.max()) + 1)
+    out = out & (kept >= smallest)[labels]
+    found = np.full(len(labels), -1)
+    found[~out] = canonical_labels(labels[~out])
+    return found
 
 
 def _notes(

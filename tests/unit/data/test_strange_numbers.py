@@ -138,3 +138,14 @@ def test_masked_answers_are_missing_wherever_arrays_are_read():
         whole = dt.dependence(holes)
         i = np.repeat(np.arange(7), np.diff(found.starts))
         np.testing.assert_allclose(found.values, whole.values[i, found.neighbors], atol=1e-12)
+
+
+def test_curves_of_answers_that_are_the_least_numbers_there_are():
+    X = np.random.default_rng(3).normal(size=(90, 6))
+    X[:, :3] += 1.5 * X[:, [3]]
+    X[:, 5] *= 5e-324
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        fit = dt.fit(X, estimator="spline", finalists=1, min_children=2, seed=1)
+    assert fit.n_factors == 1
+    assert {"x1", "x2", "x3"} <= set(fit.structure.to_keys()["F1"])

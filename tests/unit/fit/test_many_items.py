@@ -163,6 +163,13 @@ def test_independent_items_have_no_factor(sparse_from_100):
     assert "No structure describes the items" in fit.summary().to_text()
 
 
+@pytest.mark.parametrize(("p", "n", "seed"), [(1100, 100, 0), (1100, 200, 1), (2000, 100, 2)])
+def test_more_independent_items_than_rows_have_no_factor(p, n, seed):
+    """What items that are left out had gained must not pay for those that are kept."""
+    X = np.random.default_rng([p, n, seed]).standard_normal((n, p))
+    assert dt.fit(X).n_factors == 0
+
+
 def test_items_that_belong_nowhere_are_left_out(sparse_from_100):
     X, _ = survey(200, 300, 7)
     noise = np.random.default_rng(7).standard_normal((300, 10))
