@@ -29,11 +29,16 @@ def main() -> None:
         partial(fits.on_a_cluster, p=asked.cluster_items or most),
     ]
     of_accuracy = [accuracy.beside_the_matrix, accuracy.beside_the_truth]
+    of_chance = [chance.independent, chance.among]
     pages = {
         "paths": ("scale", "Many workers, many items", of_paths),
         "fits": ("scale_fits", "Whole fits of many items", of_fits),
         "accuracy": ("scale_accuracy", "How accurate a fit without a matrix is", of_accuracy),
-        "chance": ("scale_chance", "Very many items and chance", [chance.independent, chance.among]),
+        "chance": (
+            "scale_chance",
+            "Very many items and chance",
+            [chance.independent, chance.among],
+        ),
     }
     if asked.only == "cluster":  # printed, to put in the place of the last part of a page
         report = Report()

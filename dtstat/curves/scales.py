@@ -33,6 +33,7 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.saved import register
 from dtstat.curves import bspline
+from dtstat.dependence.pearson import mean_and_sd
 from dtstat.factors.copula import FactorEstimate
 from dtstat.factors.scores import factor_scores
 
@@ -85,10 +86,8 @@ class AnswerScale:
             (p,) which continuous items are known by their normal scores; none if omitted.
         """
         rated = np.array([one is not None for one in levels])
-        # By powers of two, which change no digit, so that sums and squares stay numbers.
-        unit = np.ldexp(1.0, np.frexp(np.nanmax(np.abs(X), axis=0))[1] - 1)
-        mean = np.where(rated, 0.0, np.nanmean(X / unit, axis=0) * unit)
-        sd = np.where(rated, 1.0, np.nanstd(X / unit, axis=0) * unit)
+        mean, sd = mean_and_sd(X)
+        mean, sd = np.where(rated, 0.0, mean), np.where(rated, 1.0, sd)
         known = tuple(np.array(() if one is None else one, dtype=np.float64) for one in levels)
         bent = np.zeros(len(rated), dtype=bool) if by_scores is None else by_scores & ~rated
         normal = tuple(

@@ -30,7 +30,7 @@ def as_frame(data: Any) -> pd.DataFrame:
     Data that are no table, or a table that its own library cannot hand over, are refused.
     """
     if isinstance(data, pd.DataFrame):
-        return data
+        return _in_own_byte_order(data)
     if isinstance(data, str | os.PathLike):
         return read_answers(data)  # codes are looked for when all columns are numbers
     if isinstance(data, np.ndarray):
@@ -80,7 +80,22 @@ def _array_frame(array: NDArray[Any]) -> pd.DataFrame:
             "Put people in rows and items in columns.",
             argument="data",
         )
-    return pd.DataFrame(array, columns=[f"x{k + 1}" for k in range(array.shape[1])])
+    frame = pd.DataFrame(array, columns=[f"x{k + 1}" for k in range(array.shape[1])])
+    return _in_own_byte_order(frame)
+
+
+def _in_own_byte_order(frame: pd.DataFrame) -> pd.DataFrame:
+    """Turn numbers in the byte order of other machines into those of this one; pandas needs it."""
+    foreign = [
+        k for k, kind in enumerate(frame.dtypes) if isinstance(kind, np.dtype) and not kind.isnative
+    ]
+    if not foreign:
+        return frame
+    frame = frame.copy(deep=False)
+    for k in foreign:
+        column = frame.iloc[:, k].to_numpy()
+        frame.isetitem(k, column.astype(column.dtype.newbyteorder("=")))
+    return frame
 
 
 def _uneven() -> InputError:

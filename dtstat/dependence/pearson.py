@@ -66,6 +66,14 @@ def rescale_extremes(X: FloatArray) -> FloatArray:
     return scaled
 
 
+def mean_and_sd(X: FloatArray, ddof: int = 0) -> tuple[FloatArray, FloatArray]:
+    """(p,) means and standard deviations of what is observed, of numbers of any size."""
+    # By powers of two, which change no digit, so that sums and squares stay numbers.
+    unit = np.ldexp(1.0, np.frexp(np.nanmax(np.abs(X), axis=0))[1] - 1)
+    scaled = X / unit
+    return np.nanmean(scaled, axis=0) * unit, np.nanstd(scaled, axis=0, ddof=ddof) * unit
+
+
 def _correlate_blocks(W: FloatArray, n_jobs: Jobs) -> FloatArray:
     blocks = blocks_of(len(W))
     R = np.empty((len(W), len(W)))

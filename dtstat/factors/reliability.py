@@ -46,6 +46,7 @@ from dtstat.data.items import ItemData, as_items, item_names, rows_to_score
 from dtstat.dependence.influence import pair_influences
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.measures import LATENT
+from dtstat.dependence.pearson import mean_and_sd
 from dtstat.dependence.polychoric import latent_correlation_matrix
 from dtstat.factors.copula import FactorEstimate, fit_factors
 from dtstat.factors.derivatives import Information, Score
@@ -170,7 +171,7 @@ def reliability_of_rows(items: ItemData, structure: Structure) -> Reliability:
         scales = [_Rows(items, *_members(structure, k)) for k in range(structure.n_factors)]
         general = _general(items.values, structure)
     counts = (~np.isnan(items.values)).sum(axis=0)
-    mean, sd = np.nanmean(items.values, axis=0), np.nanstd(items.values, axis=0, ddof=1)
+    mean, sd = mean_and_sd(items.values, ddof=1)
     about = {"n": counts, "mean": mean, "sd": sd}
     return _result(structure, scales, about, general, items.n_rows)
 

@@ -25,6 +25,7 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.saved import register
 from dtstat.data.levels import count_columns, count_levels, find_levels
+from dtstat.dependence.pearson import mean_and_sd
 from dtstat.factors.copula import FactorEstimate
 
 _FAR = 1e3  # standard deviations within which standardizing is linear
@@ -247,8 +248,7 @@ def normal_scores(X: FloatArray) -> FloatArray:
 
 def linear_marginals(X: FloatArray) -> Marginals:
     """Margins that only standardize: mean 0 and variance 1."""
-    unit = np.exp2(np.frexp(np.nanmax(np.abs(X), axis=0))[1] - 1)  # squares may not overflow
-    mean, sd = unit * np.nanmean(X / unit, axis=0), unit * np.nanstd(X / unit, axis=0)
+    mean, sd = mean_and_sd(X)
     reach = np.minimum(_FAR, (np.finfo(np.float64).max - np.abs(mean)) / np.maximum(sd, 1.0))
     ends = tuple(np.array([-far, far]) for far in reach)
     answers = tuple(m + s * far for m, s, far in zip(mean, sd, ends, strict=True))

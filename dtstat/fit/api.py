@@ -22,7 +22,7 @@ from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.moments import as_matrix, has_unit_diagonal
 from dtstat.dependence.sparse import SparseDependence
 from dtstat.fit.curve_pipeline import fit_curves
-from dtstat.fit.many import fit_many, goes_whole, open_many
+from dtstat.fit.many import fit_many, take_many
 from dtstat.fit.pipeline import fit_items, fit_matrix
 from dtstat.fit.record import FitRecord
 from dtstat.fit.request import (
@@ -255,11 +255,9 @@ def fit(
 
 def _fit_many(data: Data, labels: Labels, request: FitRequest, run: Run) -> DTFit | None:
     """Fit very many items without their whole matrix; None if there are fewer, or it is needed."""
-    columns = open_many(data)
-    if columns is None or goes_whole(columns, request):
-        return None
-    found = fit_many(columns, request, run)
-    if found is None:
+    columns = take_many(data, request)
+    found = None if columns is None else fit_many(columns, request, run)
+    if columns is None or found is None:
         return None
     carried = dict(data.texts) if isinstance(data, ItemData) else {}
     if isinstance(data, pd.DataFrame):

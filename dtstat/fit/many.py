@@ -101,7 +101,13 @@ def open_many(data: Any) -> Columns | None:
     return columns if len(columns.names) > MANY else None
 
 
-def goes_whole(columns: Columns, request: FitRequest) -> bool:
+def take_many(data: Any, request: FitRequest) -> Columns | None:
+    """Open data that are to be fitted without their whole matrix; None if they are not."""
+    columns = open_many(data)
+    return None if columns is None or _goes_whole(columns, request) else columns
+
+
+def _goes_whole(columns: Columns, request: FitRequest) -> bool:
     """Whether what was asked for needs the whole matrix; refuse it of too many items."""
     asked = {
         f"the search '{request.search}'": request.search == "threshold",

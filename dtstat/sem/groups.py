@@ -44,7 +44,7 @@ class Groups:
 
 def group_labels(data: Any, group: str) -> npt.NDArray[np.object_]:
     """Name the group of each row, "" where it is missing."""
-    frame = data if isinstance(data, pd.DataFrame) else as_frame(data)
+    frame = as_frame(data)
     columns = list(map(str, frame.columns))
     if group not in columns:
         raise checks.unknown("group", "the name of a column of the data", group, columns)

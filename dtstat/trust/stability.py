@@ -20,15 +20,18 @@ from dtstat.core.checks import Seed, seed_number
 from dtstat.core.errors import EstimationError, EstimationWarning, InputError, silenced, warn
 from dtstat.core.parallel import Jobs, Progress, check_jobs, one_thread
 from dtstat.data.items import ItemData, as_items
+from dtstat.data.sources import columns_of
 from dtstat.dependence.api import Data
 from dtstat.dependence.compute import RowDependence
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.maximal import exceeding_pairs
 from dtstat.dependence.measures import BRIDGES
+from dtstat.dependence.on_demand import MOST_WHOLE
 from dtstat.factors.copula import latent_correlations
 from dtstat.factors.reported import Answers, Source
 from dtstat.fit.api import fit as fit_data
 from dtstat.fit.curve_pipeline import fit_curves
+from dtstat.fit.many import fit_many, take_many
 from dtstat.fit.pipeline import Problem, find_structure, fit_items, refuse_uncovered, typical_rows
 from dtstat.fit.request import FitRequest, Run
 from dtstat.fit.result import DTFit
@@ -112,7 +115,8 @@ def stability(
     Notes
     -----
     Cost: with the estimators "copula" and "linear" some 20 ms per resample of 2800 rows of 25
-    items, a fraction of a call of ``fit``; with others a call of ``fit`` each.
+    items, a fraction of a call of ``fit``; with others, and beyond 1,000 items, a call of ``fit``
+    each.
 
     Examples
     --------
@@ -136,6 +140,12 @@ def stability(
             "data",
         )
     items = as_items(data)
+    if items.n_items > MOST_WHOLE:
+        raise InputError(
+            f"`data` may have {MOST_WHOLE} items at most, since shares are kept of all pairs; got "
+            f"{items.n_items}. See how stable the items of some factors are.",
+            "data",
+        )
     reference = _reference_fit(items, fit, options, number)
     measure = options.get("measure", reference.call.measure) if fit is None else fit.call.measure
     rows = row_dependence(items, reference, measure)
@@ -228,7 +238,7 @@ class StructureFinder:
     """Finds the structure in chosen rows, as a call of ``fit`` would.
 
     Dependence, search and choice run alone, with compiled estimates of the candidate models.
-    Criteria that hold out rows, and curves, run ``fit`` as it is.
+    Criteria that hold out rows, curves, and very many items run ``fit`` as it is.
 
     Parameters
     ----------
@@ -249,10 +259,18 @@ class StructureFinder:
         call, measure = self.call, self.dependence.measure
         compiled = call.estimator == "copula" and measure in BRIDGES
         compiled |= call.estimator == "linear" and measure == "pearson"
+        many = take_many(self.dependence.items, call)
         with silenced():
+            if many is not None and (found := self._find_among_many(rows)) is not None:
+                return found
             if compiled and call.criterion not in HELD_OUT:
                 return self._find_compiled(rows)
             return self._find_by_fit(rows, seed)
+
+    def _find_among_many(self, rows: IntArray) -> BoolArray | None:
+        columns = columns_of(self.dependence.items.take(rows))
+        found = fit_many(columns, self.call, Run(self.dependence.measure, self.grid))
+        return None if found is None else by_first_item(found.support)
 
     def _find_compiled(self, rows: IntArray) -> BoolArray:
         matrix = self.dependence(rows)

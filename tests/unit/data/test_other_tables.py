@@ -115,3 +115,17 @@ def test_a_null_character_in_a_name():
     with pytest.raises(dt.InputError, match=r"the name of column 2, 'x\\x00b', has a null"):
         as_frame(table)
     assert list(as_frame(POLARS).columns) == list(FRAME.columns)
+
+
+def test_numbers_in_the_byte_order_of_another_machine():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(200, 6)) + rng.normal(size=(200, 1))
+    X[:, 5] = np.arange(200) % 2
+    frame = pd.DataFrame(X, columns=[*"abcde", "group"])
+    foreign = pd.DataFrame({name: frame[name].astype(">f8") for name in frame})
+    foreign.attrs["kept"] = 1
+    model = "f =~ a + b + c + d"
+    ours, theirs = (dt.invariance(one, model, group="group").table for one in (frame, foreign))
+    pd.testing.assert_frame_equal(ours, theirs)
+    assert foreign["a"].dtype == ">f8"
+    assert dt.fit(X.astype(">f8")[:, :5]).structure == dt.fit(X[:, :5]).structure

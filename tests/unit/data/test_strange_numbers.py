@@ -149,3 +149,17 @@ def test_curves_of_answers_that_are_the_least_numbers_there_are():
         fit = dt.fit(X, estimator="spline", finalists=1, min_children=2, seed=1)
     assert fit.n_factors == 1
     assert {"x1", "x2", "x3"} <= set(fit.structure.to_keys()["F1"])
+
+
+def test_reliability_beside_an_item_of_no_scale_whose_squares_are_no_numbers():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(400, 5))
+    X[:, :4] += rng.normal(size=(400, 1))
+    plain = dt.fit(X).reliability()
+    X[:, 4] = np.ldexp(X[:, 4], 1000)
+    fit = dt.fit(X)
+    assert fit.structure.uncovered == ("x5",)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        found = fit.reliability()
+    assert found.factors["alpha"][0] == plain.factors["alpha"][0]

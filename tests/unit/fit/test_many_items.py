@@ -276,3 +276,21 @@ def test_second_loadings_with_more_factors_than_rows(sparse_from_100):
     assert any("given factor correlations" in note for note in fit.notes)
     assert np.linalg.eigvalsh(fit.factor_correlations)[0] > 0
     assert dt.compare(fit, truth).f1 > dt.compare(dt.fit(X, n_factors=70), truth).f1 + 0.02
+
+
+def test_resamples_go_the_same_way(sparse_from_100, monkeypatch):
+    """What is said of stability is of the procedure that found the structure."""
+    X, truth = survey(120, 200, 12)
+    fit = dt.fit(X)
+    stability = importlib.import_module("dtstat.trust.stability")
+    monkeypatch.setattr(stability, "find_structure", None)
+    rows = np.arange(200)
+    find = stability.StructureFinder(
+        stability.row_dependence(dt.items(X), fit, "spearman"), fit.call
+    )
+    np.testing.assert_array_equal(find(rows, 1), fit.support)
+    found = dt.stability(X, n_boot=2, seed=1)
+    assert "12 in 100.0% of the resamples" in found.summary().to_text()
+    monkeypatch.setattr(stability, "MOST_WHOLE", 119)
+    with pytest.raises(dt.InputError, match="119 items at most.* shares are kept of all pairs"):
+        dt.stability(X, n_boot=2)
