@@ -34,11 +34,7 @@ def main() -> None:
         "paths": ("scale", "Many workers, many items", of_paths),
         "fits": ("scale_fits", "Whole fits of many items", of_fits),
         "accuracy": ("scale_accuracy", "How accurate a fit without a matrix is", of_accuracy),
-        "chance": (
-            "scale_chance",
-            "Very many items and chance",
-            [chance.independent, chance.among],
-        ),
+        "chance": ("scale_chance", "Very many items and chance", of_chance),
     }
     if asked.only == "cluster":  # printed, to put in the place of the last part of a page
         report = Report()

@@ -19,6 +19,7 @@ from dtstat.core.errors import InputError, nearest, shown
 
 # Beyond it not every whole number is a float, and R could not hold it. No count comes near it.
 LARGEST_WHOLE = 2**53
+MOST_REPEATS = 100_000  # more is a slip of the keyboard, and the list of them would fill the memory
 # Numbers that one array may have, 8 GB of them: what asks for more is a slip of the keyboard.
 MOST_CELLS = 10**9
 _MOST_THRESHOLDS = 1_000_000  # far more than a path of any survey has structures
@@ -42,6 +43,11 @@ def integer(
     if at_most is not None and number > at_most:
         raise refusal(name, f"a whole number of at most {at_most}", value, advice)
     return number
+
+
+def repeats(name: str, value: object, at_least: int, advice: str) -> int:
+    """Return how often something is to be done, as :func:`integer`, if it may end some day."""
+    return integer(name, value, at_least, advice, MOST_REPEATS)
 
 
 def positive(name: str, value: object, advice: str) -> float:

@@ -117,7 +117,7 @@ def run_parallel_analysis(
         raise InputError(
             f"`n_obs` must be given with a matrix that has none. {ROWS_ADVICE}", "n_obs"
         )
-    draws = checks.integer("n_iter", n_iter, 2, "20 are enough to see the number of factors.")
+    draws = checks.repeats("n_iter", n_iter, 2, "20 are enough to see the number of factors.")
     q = checks.unit_interval("quantile", quantile, "Usual is 0.95.")
     number = seed_number(seed)
     generators = streams(number, 2 * draws)

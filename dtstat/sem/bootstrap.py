@@ -227,7 +227,7 @@ def bootstrap(
     True
     """
     check_fit("fit", fit)
-    count = checks.integer("n_boot", n_boot, 2, "1000 is usual.")
+    count = checks.repeats("n_boot", n_boot, 2, "1000 is usual.")
     wanted = checks.flag("test", test, "True adds the test of Bollen & Stine.")
     jobs = check_jobs(n_jobs)
     number = seed_number(checkpoint_seed(checkpoint) if seed is None else seed)

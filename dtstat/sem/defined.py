@@ -28,6 +28,7 @@ from dtstat.sem.expressions import parse_expression
 
 METHODS = ("monte_carlo", "delta")
 DRAWS = 50_000  # the ends of an interval then vary by .012 standard errors
+MOST_DRAWS = 10_000_000  # of each parameter a number is kept
 SEED = 1
 
 

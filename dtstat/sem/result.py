@@ -21,7 +21,7 @@ from dtstat.data.items import rows_to_score, with_scores
 from dtstat.sem import solution
 from dtstat.sem.broom import glance_frame, tidy_frame
 from dtstat.sem.call import SEMCall
-from dtstat.sem.defined import DRAWS, METHODS, SEED, defined_intervals
+from dtstat.sem.defined import DRAWS, METHODS, MOST_DRAWS, SEED, defined_intervals
 from dtstat.sem.diagram import MODEL_KINDS, model_diagram
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.fit_measures import fit_measures
@@ -143,7 +143,7 @@ class CFAFit(Saved, Printed, Diagrammed):
             self.estimate,
             checks.choice("method", method, METHODS),
             checks.open_unit("level", level, "A confidence level, such as 0.95."),
-            checks.integer("n_draws", n_draws, 1000, f"{DRAWS} is usual."),
+            checks.integer("n_draws", n_draws, 1000, f"{DRAWS} is usual.", at_most=MOST_DRAWS),
             checks.integer("seed", seed, 0, "The same seed gives the same interval."),
         )
 

@@ -41,7 +41,6 @@ from dtstat.studies.recovery import (
     recover_cell,
 )
 from dtstat.studies.runner import (
-    MOST_REPS,
     MOST_ROWS,
     SPREAD,
     check_each,
@@ -162,7 +161,7 @@ def highdim(
     0  50  0.0  oracle  5          2
     1  50  0.0   plain  5          2
     """
-    count = checks.integer("reps", reps, 1, f"The paper uses {HIGHDIM_DATA_SETS}.", MOST_REPS)
+    count = checks.repeats("reps", reps, 1, f"The paper uses {HIGHDIM_DATA_SETS}.")
     cells = _check_conditions(sizes, phis, shares, readings)
     chosen = check_names("searches", searches, tuple(SEARCHES))
     call, jobs = HighDimCall(check_seed(seed)), check_jobs(n_jobs)

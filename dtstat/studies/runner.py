@@ -18,7 +18,6 @@ Task = tuple[str | int | float, ...]
 Work = Callable[..., Record]
 Number = TypeVar("Number", int, float)
 
-MOST_REPS = 100_000  # more is a slip of the keyboard, and the list of them would fill the memory
 MOST_ROWS = 10_000  # with 15,000 items; a data set of more does not fit into the memory
 SPREAD = ("mean", "sd", "se")
 _WIDTH = 100

@@ -28,7 +28,6 @@ from dtstat.studies.paper import (
 )
 from dtstat.studies.recovery import MEASURE, SELECTIONS, RecoveryCall, recover
 from dtstat.studies.runner import (
-    MOST_REPS,
     SPREAD,
     check_names,
     check_seed,
@@ -122,7 +121,7 @@ def table1(
     0      oracle  4      1.0
     1  likelihood  4      1.0
     """
-    count = checks.integer("reps", reps, 1, f"The paper uses {TABLE1_DATA_SETS}.", MOST_REPS)
+    count = checks.repeats("reps", reps, 1, f"The paper uses {TABLE1_DATA_SETS}.")
     chosen = check_names("designs", designs, DESIGNS)
     given = {
         "thresholds": thresholds,
@@ -154,9 +153,7 @@ def _check_call(
     return RecoveryCall(
         n=checks.integer("n", n, 3, f"The paper uses {TABLE1_ROWS}."),
         seed=check_seed(seed),
-        thresholds=checks.integer(
-            "thresholds", chosen["thresholds"], 2, "The paper uses 50.", MOST_REPS
-        ),
+        thresholds=checks.repeats("thresholds", chosen["thresholds"], 2, "The paper uses 50."),
         min_children=check_children(chosen["min_children"]),
         estimator=None if preset else str(chosen["estimator"]),
         criterion=None if preset else str(chosen["criterion"]),

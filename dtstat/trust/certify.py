@@ -142,9 +142,9 @@ def certify(
     if level > _LARGEST_ERROR:
         raise checks.refusal("error", f"at most {_LARGEST_ERROR}", error, "0.05 is usual.")
     smallest = checks.integer("min_children", min_children, 2, "3 is the default.")
-    draws = checks.integer("n_draws", n_draws, 20, "1000 is the default.")
+    draws = checks.repeats("n_draws", n_draws, 20, "1000 is the default.")
     exact = checks.flag("guarantee", guarantee, "True goes by an inequality.")
-    splits = checks.integer("n_splits", n_splits, 0, "3 is the default; 0 for no bound.")
+    splits = checks.repeats("n_splits", n_splits, 0, "3 is the default; 0 for no bound.")
     number = seed_number(seed)
     if isinstance(data, DTFit):
         raise InputError(

@@ -112,7 +112,7 @@ def diagnose(
         )
     intervals = certificate = None
     if data is not None:
-        count = checks.integer(
+        count = checks.repeats(
             "n_boot", _N_BOOT if n_boot is None else n_boot, 2, "200 is usually enough."
         )
         rows, jobs = _rows_of_fit(fit, data), check_jobs(n_jobs)

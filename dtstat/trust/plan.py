@@ -133,7 +133,7 @@ def plan(
     find_measure(measure)
     accepted = checks.open_unit("error", error, "0.05 accepts one failure in twenty.")
     exact = checks.flag("sharp", sharp, "False is the paper's form.")
-    draws = checks.integer("n_draws", n_draws, 0, "400 is the default; 0 for no simulation.")
+    draws = checks.repeats("n_draws", n_draws, 0, "400 is the default; 0 for no simulation.")
     most = checks.integer("most_rows", most_rows, 10, "20000 is the default.")
     if design is None:
         design = survey_design(n_factors, items_per_factor, loading, factor_correlation, levels)

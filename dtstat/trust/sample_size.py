@@ -351,7 +351,7 @@ def _simulated_error(
         raise InputError("`method` 'simulation' needs the name of a measure.", "measure")
     if counts.size > 1:
         raise InputError("`method` 'simulation' needs one number `n` of rows.", "n")
-    draws = checks.integer("n_draws", n_draws, 1, "The default is 1000.")
+    draws = checks.repeats("n_draws", n_draws, 1, "The default is 1000.")
     _pairs(p, factor_size)  # checks it
     matters = np.ones((p, p), dtype=bool)
     if factor_size is not None:

@@ -126,7 +126,7 @@ def stability(
     Stability: 50 bootstrap resamples of 301 rows, mean agreement F1 0.9...
     """
     checks.choice("scheme", scheme, SCHEMES)
-    count = checks.integer("n_boot", n_boot, 2, "200 is usually enough.")
+    count = checks.repeats("n_boot", n_boot, 2, "200 is usually enough.")
     parts = _check_sizes(sizes)
     usual = 1.0 if scheme == "bootstrap" else 0.5
     part = usual if share is None else _check_share("share", share)

@@ -164,6 +164,7 @@ def time_limit(label: str, seconds: float = SECONDS_A_CASE) -> Iterator[None]:
     try:
         yield
     except _TooLong:
+        signal.setitimer(signal.ITIMER_PROF, 0)  # the next alarm would end the whole run
         stack = traceback.format_exc(limit=-6)
         raise Finding(f"{label}: took more than {seconds} s\n{stack}") from None
     finally:

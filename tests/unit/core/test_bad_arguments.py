@@ -275,3 +275,21 @@ def test_steps_of_invariance_by_no_estimator(given):
     table = pd.DataFrame(X, columns=[f"x{k + 1}" for k in range(6)]).assign(g=np.arange(60) % 2)
     with pytest.raises(dt.InputError, match=next(iter(given))):
         dt.invariance(table, "f =~ x1 + x2 + x3", "g", **given)
+
+
+def test_more_repeats_than_can_ever_be_done_are_refused():
+    data = dt.load_dataset("holzinger_swineford_9")
+    model = dt.cfa(data, "f =~ x1 + x2 + x3 + x4")
+    calls = (
+        lambda k: dt.parallel_analysis(data, n_iter=k),
+        lambda k: dt.stability(data, n_boot=k),
+        lambda k: dt.certify(data, n_draws=k),
+        lambda k: dt.certify(data, n_splits=k),
+        lambda k: dt.diagnose(dt.fit(data), data, n_boot=k),
+        lambda k: dt.bootstrap(model, data, n_boot=k),
+        lambda k: dt.plan(n_factors=2, n_draws=k),
+        lambda k: dt.error_bound(100, 5, margin=0.2, method="simulation", n_draws=k),
+    )
+    for call in calls:
+        with pytest.raises(dt.InputError, match=r"must be a whole number of at most 100000; got 2"):
+            call(2**31)
