@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
+from dtstat.data import careless
 from dtstat.data.checks import LEAST_EXPECTED, suspected_codes
 from dtstat.data.datasets import DATASETS
 
@@ -171,3 +172,13 @@ def test_answers_whose_squares_are_zero_have_no_distances():
     found = dt.describe(pd.DataFrame(tiny))
     assert any(note.startswith("No Mahalanobis distance") for note in found.notes)
     assert found.people["distance"].isna().all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_repeated_rows_are_those_of_pandas(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-1, 2, size=(rng.integers(1, 60), rng.integers(2, 5))).astype(float)
+    X[X == 0] *= rng.choice([1.0, -1.0], (X == 0).sum())
+    X[rng.random(X.shape) < 0.2] = np.nan
+    some = 2 * np.isnan(X).sum(axis=1) < X.shape[1]
+    np.testing.assert_array_equal(careless.repeats(X), pd.DataFrame(X).duplicated() & some)
