@@ -39,6 +39,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import DTError, silenced
@@ -85,7 +86,7 @@ def number_errors(
     n_splits, seed
         How often rows are split in halves; fewer with very many items.
     progress
-        Bar or callback, in splits.
+        Bar or callback; each half of each split has a tree and its levels.
     """
     if measure not in LATENT and any(kind != "continuous" for kind in items.kinds):
         measure = "mixed"
@@ -97,12 +98,13 @@ def number_errors(
     splits = int(np.clip(_ALL_NUMBERS // (n * p**2), 1, n_splits))
     rng = np.random.default_rng(seed)
     found = []
-    for _ in track(range(splits), progress, "splits"):
+    for _ in range(splits):
         parts = [np.sort(part) for part in np.array_split(rng.permutation(n), 2)]
         try:
             with silenced():
-                halves = [_Half.of(rows, part) for part in parts]
-                found.append(_both(list(_tails(*halves)), list(_tails(*halves[::-1]))))
+                one, other = (_Half.of(rows, part) for part in parts)
+                tails = list(_tails(one, other, progress)), list(_tails(other, one, progress))
+                found.append(_both(*tails))
         except DTError:  # an item does not vary in a half
             found.append(np.empty(0))
     return combine_splits(found)
@@ -175,42 +177,47 @@ class _Half:
         return cls(R, pair_influences(values, rows.items.kinds, measure, R), len(part))
 
 
-def _tails(chosen: _Half, tested: _Half) -> Iterator[float]:
+def _tails(chosen: _Half, tested: _Half, progress: Progress) -> Iterator[float]:
     """Yield the tail of "at least k factors" in one half for the groups of the other."""
     names = tuple(map(str, range(len(chosen.R))))
     rules = FitRequest().rules
     known = nearest_correlation(chosen.R)
     tree = Tree(Evaluator(known, chosen.n), barcode(known, names, rules.min_children), rules)
-    for level in reversed(tree.grow()):
+    levels = tree.grow(progress=progress)[::-1]
+    for level in track(levels, progress, "number of factors", len(levels)):
         groups = Groups(known, level.labels, 1 / np.sqrt(chosen.n))
         first, second = _parts(groups)
-        if not (first.any(axis=0) & second.any(axis=0)).all():
+        if not (np.diff(first.indptr) * np.diff(second.indptr)).all():  # a group of one item
             return
         yield _tail(chosen, tested, first, second)
 
 
-def _parts(groups: Groups) -> tuple[FloatArray, FloatArray]:
+def _parts(groups: Groups) -> tuple[csc_array, csc_array]:
     """(p, k) signed weights of the first and second parts: items by turns, the strongest first."""
     p, k = len(groups.labels), len(groups.size)
-    parts = np.zeros((2, p, k))
-    for g in range(k):
-        own = np.flatnonzero(groups.labels == g)
-        own = own[np.argsort(-groups.strength[own, g], kind="stable")]
-        for turn in (0, 1):
-            part = own[turn::2]
-            parts[turn, part, g] = groups.signs[part] / max(len(part), 1)
+    own_strength = groups.strength[np.arange(p), groups.labels]
+    order = np.lexsort((-own_strength, groups.labels))
+    members = np.split(order, np.cumsum(groups.size)[:-1])
+    parts = []
+    for turn in (0, 1):
+        items = [own[turn::2] for own in members]
+        sizes = np.array([len(one) for one in items])
+        rows, starts = np.concatenate(items), np.concatenate([[0], np.cumsum(sizes)])
+        weights = groups.signs[rows] / np.repeat(sizes, sizes)
+        parts.append(csc_array((weights, rows, starts), shape=(p, k)))
     return parts[0], parts[1]
 
 
-def _tail(chosen: _Half, tested: _Half, first: FloatArray, second: FloatArray) -> float:
-    sides = [part @ _inverse_root(part.T @ tested.R @ part) for part in (first, second)]
-    first, second = sides
-    M = first.T @ tested.R @ second
+def _tail(chosen: _Half, tested: _Half, first: csc_array, second: csc_array) -> float:
+    across = first.T @ tested.R
+    roots = [_inverse_root(one.T @ (tested.R @ one)) for one in (first, second)]
+    M = roots[0].T @ (across @ second) @ roots[1]
     U, sigma, V = np.linalg.svd(M)
-    weights = np.outer(first @ U[:, -1], second @ V[-1])
+    weights = np.outer(first @ (roots[0] @ U[:, -1]), second @ (roots[1] @ V[-1]))
     weights = (weights + weights.T)[np.triu_indices(len(weights), 1)]
     D = weights @ tested.influence
-    turned = np.linalg.det(first.T @ chosen.R @ second) * np.linalg.det(M) < 0
+    known = roots[0].T @ (first.T @ chosen.R @ second) @ roots[1]
+    turned = np.linalg.det(known) * np.linalg.det(M) < 0
     distance = -sigma[-1] if turned else sigma[-1]
     size = float(np.abs(D).max())  # of near-empty tables so large that powers would overflow
     if size < _NO_INFLUENCE:

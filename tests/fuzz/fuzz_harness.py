@@ -75,6 +75,7 @@ class Log:
     endings: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
     refusals: list[str] = field(default_factory=list)  # the latest
+    call: tuple[Any, Any] = ((), {})  # the latest
     findings: dict[str, str] = field(default_factory=dict)
     keep_going: bool = False
 
@@ -84,6 +85,7 @@ LOG = Log()
 
 def attempt(label: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call a function; return its result, or None when it refused with a DTError."""
+    LOG.call = args, kwargs
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -166,7 +168,10 @@ def time_limit(label: str, seconds: float = SECONDS_A_CASE) -> Iterator[None]:
     except _TooLong:
         signal.setitimer(signal.ITIMER_PROF, 0)  # the next alarm would end the whole run
         stack = traceback.format_exc(limit=-6)
-        raise Finding(f"{label}: took more than {seconds} s\n{stack}") from None
+        called = _shown(*LOG.call)
+        raise Finding(
+            f"{label}: took more than {seconds} s\n{stack}\n  latest call with {called}"
+        ) from None
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
