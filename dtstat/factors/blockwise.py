@@ -14,9 +14,8 @@ rows, or nearly, those φ are not the correlations of any variables: there are n
 Then they are shrunk towards their mean φ̄, signs aside, Φ* = (1 − w) Φ + w T, by the share w of
 their spread that is sampling error (Ledoit & Wolf 2004), and more if need be.
 
-With G = ΛᵀΨ⁻¹Λ and V = (Φ⁻¹ + G)⁻¹, Woodbury's identity Σ⁻¹ = Ψ⁻¹ − Ψ⁻¹Λ V ΛᵀΨ⁻¹ gives the
-likelihood, and with M = ZᵀΣ⁻¹Z / n the misfit: tr Σ⁻¹R = tr M, tr (Σ⁻¹R)² = tr M². Nothing of size
-p × p is there.
+Woodbury's identity (:class:`GivenItems`) gives the likelihood, and with M = ZᵀΣ⁻¹Z / n the misfit:
+tr Σ⁻¹R = tr M, tr (Σ⁻¹R)² = tr M². Nothing of size p × p is there.
 
 References
 ----------
@@ -32,6 +31,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
@@ -228,24 +228,54 @@ class Sparse(Protocol):
         """Loadings, uniquenesses and factor correlations."""
 
 
+class GivenItems:
+    """The factors given the items, and log |Σ|, from loadings without their zeros.
+
+    With W = Ψ⁻¹Λ, G = ΛᵀW, Φ = TTᵀ and K = I + TᵀGT = CCᵀ they have the covariance and the means
+
+        V = (Φ⁻¹ + G)⁻¹ = UᵀU,   U = C⁻¹Tᵀ,   F = VY,   Y = WᵀZ,
+
+    and Woodbury's identity is Σ⁻¹ = Ψ⁻¹ − W V Wᵀ, with |Σ| = |Ψ| |K|.
+
+    Parameters
+    ----------
+    Z
+        (p, n) items of mean 0 and variance 1, one per row.
+    L, precision, T
+        Λ, (p,) 1/ψ, and the Cholesky factor of Φ.
+    """
+
+    def __init__(self, Z: FloatArray, L: csr_array, precision: FloatArray, T: FloatArray) -> None:
+        item = np.repeat(np.arange(len(Z)), np.diff(L.indptr))
+        W = csr_array((L.data * precision[item], L.indices, L.indptr), shape=L.shape)
+        self.G = L.T @ W
+        K = T.T @ (self.G @ T)
+        K.flat[:: len(K) + 1] += 1.0
+        C = np.linalg.cholesky(K)
+        self.U: FloatArray = solve_triangular(C, T.T, lower=True)
+        self.Y: FloatArray = W.T @ Z
+        self.log_det = 2 * float(np.log(C.diagonal()).sum()) - float(np.log(precision).sum())
+
+    @property
+    def V(self) -> FloatArray:
+        """(k, k) covariance of the factors."""
+        return self.U.T @ self.U
+
+
 def judge_blocks(Z: FloatArray, model: Sparse) -> BlockFit:
     """Evaluate likelihood and misfit of a model; cost: n²p + k³."""
-    (p, n), psi, L = Z.shape, model.uniquenesses, model.sparse_loadings
-    W = L.multiply(1 / psi[:, None]).tocsr()
-    T = np.linalg.cholesky(model.factor_correlations)
-    K = T.T @ ((L.T @ W) @ T)  # K = I + Tᵀ ΛᵀΨ⁻¹Λ T, and V = T K⁻¹ Tᵀ
-    K.flat[:: len(K) + 1] += 1.0
-    C = np.linalg.cholesky(K)
-    B = np.linalg.solve(C, T.T @ (W.T @ Z))  # BᵀB = ZᵀW V WᵀZ
-    log_det = float(np.log(psi).sum()) + 2 * float(np.log(C.diagonal()).sum())
+    (p, n), precision = Z.shape, 1 / model.uniquenesses
+    T = np.linalg.cholesky(model.factor_correlations).astype(np.float64, copy=False)
+    given = GivenItems(Z, model.sparse_loadings, precision, T)
+    B = given.U @ given.Y  # BᵀB = ZᵀW V WᵀZ
     trace = squares = 0.0
-    S = Z / psi[:, None]
+    S = Z * precision[:, None]
     for start in range(0, n, _ROWS_PER_BLOCK):
         at = slice(start, min(start + _ROWS_PER_BLOCK, n))
         M = (Z[:, at].T @ S - B[:, at].T @ B) / n
         trace += float(M[np.arange(len(M)), np.arange(at.start, at.stop)].sum())
         squares += float((M**2).sum())
-    log_likelihood = -0.5 * n * (p * math.log(2 * math.pi) + log_det + trace)
+    log_likelihood = -0.5 * n * (p * math.log(2 * math.pi) + given.log_det + trace)
     df = p * (p + 1) // 2 - model.n_parameters
     G = 0.5 * (squares - 2 * trace + p)
     return BlockFit(log_likelihood, rows_worth(G, df, p, n))

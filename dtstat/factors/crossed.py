@@ -1,7 +1,7 @@
 """Factor models of very many items, some of which load on several factors.
 
 Maximum likelihood by the EM steps of :mod:`dtstat.factors.maximum_likelihood`, from answers instead
-of correlations. With W = Ψ⁻¹Λ, Y = WᵀZ, V = (Φ⁻¹ + ΛᵀW)⁻¹ and the factor scores F = VY,
+of correlations. With V and F of :class:`dtstat.factors.blockwise.GivenItems`,
 
     C_zz = V + F Fᵀ/n,   c_iS = z_i F_Sᵀ/n,   λ_iS = C_SS⁻¹ c_iS,   ψ_i = 1 − λ_iSᵀ c_iS
 
@@ -16,11 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
-from dtstat.factors.blockwise import BlockModel
+from dtstat.factors.blockwise import BlockModel, GivenItems
 from dtstat.factors.copula import FactorEstimate
 from dtstat.factors.maximum_likelihood import LEAST_UNIQUENESS, RIDGE, accelerated_em
 
@@ -185,16 +184,11 @@ class CrossedLikelihood:
         """Return the log-likelihood at θ, less −p/2 log 2π, and the moments of the E-step."""
         L, T, log_psi = self.unpack(theta)
         n, precision = self.Z.shape[1], np.exp(-log_psi)
-        W = csr_array((L.data * precision[self.item], L.indices, L.indptr), shape=L.shape)
-        K = T.T @ ((L.T @ W) @ T)
-        K.flat[:: self.d + 1] += 1.0
-        C = np.linalg.cholesky(K)
-        U = solve_triangular(C, T.T, lower=True)
-        V, Y = U.T @ U, W.T @ self.Z
-        F = V @ Y
-        log_det = float(log_psi.sum()) + 2 * float(np.log(C.diagonal()).sum())
-        explained = float(np.einsum("kn,kn->", F, Y)) / n
-        value = -0.5 * (log_det + float(precision.sum()) - explained)
+        given = GivenItems(self.Z, L, precision, T)
+        V = given.V
+        F = V @ given.Y
+        explained = float(np.einsum("kn,kn->", F, given.Y)) / n
+        value = -0.5 * (given.log_det + float(precision.sum()) - explained)
         return value, CrossedMoments(self._with_factors(F), V + F @ F.T / n)
 
     def _with_factors(self, F: FloatArray) -> FloatArray:

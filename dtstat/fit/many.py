@@ -472,6 +472,7 @@ def many_at_level(
     assert found.sample is not None
     own = Frame.as_they_are(len(Z))
     known = _Answers(found.item_names, Z, Z, found.marginals, found.sample, True, own)
+    # Other results, perhaps in other threads, have the same rows, so that a copy is moved.
     answers = _in_frame(replace(known, Z=(moved := Z.copy()), W=moved))
     request = replace(found.call, n_factors=k)
     second = found.n_factors if found.n_factors != k else found.second

@@ -3,8 +3,8 @@
 The edges are the pairs of items that depend most. :func:`refine_many` is for very many items what
 :mod:`dtstat.search.refine`, and :func:`explain_in_turn` what :mod:`dtstat.search.sequential` is for
 fewer: the rules are theirs, estimates those of :mod:`dtstat.factors.crossed`. The score test of the
-former needs nothing of size p × p or p × d: with W = Ψ⁻¹Λ, G = ΛᵀW, V = (Φ⁻¹ + G)⁻¹ and the factor
-scores F = V WᵀZ, (d, n),
+former needs nothing of size p × p or p × d: with W, G, V and the factor scores F, (d, n), of
+:class:`dtstat.factors.blockwise.GivenItems`,
 
     B = PΛΦ = W V,   (E B)_ik = z_i·f_k / n − (ΛΦ)_ik,   P_ii = 1/ψ_i − (W V Wᵀ)_ii,
     g_ik = (E B)_ik / ψ_i − (W V D)_ik,   D = WᵀE B = WᵀZ Fᵀ / n − G Φ,   ΦΛᵀB = Φ − V.
@@ -28,7 +28,7 @@ from scipy.sparse import csr_array, hstack
 
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.parallel import Jobs, Progress, track
-from dtstat.factors.blockwise import judge_blocks
+from dtstat.factors.blockwise import GivenItems, judge_blocks
 from dtstat.factors.crossed import CrossedModel, fit_crossed, parents
 from dtstat.search.criteria import SALIENT, price_of_cross_loading
 from dtstat.search.records import TREE, Proposal, Rules, Scored
@@ -300,15 +300,11 @@ class _Score:
     def __init__(self, Z: FloatArray, model: CrossedModel) -> None:
         self.Z, self.L, self.psi = Z, model.loadings, model.uniquenesses
         self.Phi = model.factor_correlations
-        W = self.L.multiply(1 / self.psi[:, None]).tocsr()
-        T = np.linalg.cholesky(self.Phi)
-        G = (self.L.T @ W).toarray()
-        K = T.T @ G @ T
-        K.flat[:: len(K) + 1] += 1.0
-        self.V = T @ np.linalg.solve(K, T.T)
-        Y = W.T @ Z
-        self.F = self.V @ Y
-        self.VD = self.V @ (Y @ self.F.T / Z.shape[1] - G @ self.Phi)
+        T = np.linalg.cholesky(self.Phi).astype(np.float64, copy=False)
+        given = GivenItems(Z, self.L, 1 / self.psi, T)
+        self.V = given.V
+        self.F = self.V @ given.Y
+        self.VD = self.V @ (given.Y @ self.F.T / Z.shape[1] - given.G @ self.Phi)
 
     def expected_gains(self, items: IntArray, factors: IntArray) -> FloatArray:
         """Return the expected gain per row of loadings that some items lack."""

@@ -44,6 +44,8 @@ class Evaluator:
     gives_up
         Whether structures that cannot win are given up; if None, with many items only: a fit of
         few is quick, and what else was possible is worth knowing.
+    roughly
+        Whether all fits go without the last steps, as those of :meth:`fit_roughly`.
     """
 
     def __init__(
@@ -52,11 +54,15 @@ class Evaluator:
         n_obs: int,
         scaling: Scaling | None = None,
         gives_up: bool | None = None,
+        roughly: bool = False,
     ) -> None:
         self.R, self.n_obs, self._scaling = R, n_obs, scaling
         self.strength = np.abs(R)
         many = len(R) >= MANY_ITEMS
         self._tolerance = _TOLERANCE_OF_MANY if many else _TOLERANCE
+        self._most_steps = _MOST_STEPS
+        if roughly:
+            self._tolerance, self._most_steps = n_obs * _ROUGHLY, EM_STEPS
         self._gives_up = many if gives_up is None else gives_up
         self._fitted: dict[frozenset[bytes], Fitted] = {}
         self._hopeless: dict[frozenset[bytes], Scored] = {}
@@ -64,9 +70,9 @@ class Evaluator:
         self._rejected: set[frozenset[bytes]] = set()
         self._blocks: dict[tuple[bytes, int], float] = {}
 
-    def afresh(self) -> Evaluator:
+    def afresh(self, roughly: bool = False) -> Evaluator:
         """Return an evaluator of the same correlations that has fitted nothing yet."""
-        return Evaluator(self.R, self.n_obs, self._scaling, self._gives_up)
+        return Evaluator(self.R, self.n_obs, self._scaling, self._gives_up, roughly)
 
     @property
     def n_items(self) -> int:
@@ -137,7 +143,7 @@ class Evaluator:
 
     def _estimate(self, proposal: Proposal, enough: float = -math.inf) -> FactorEstimate:
         fit = _fit_model(self.n_items)
-        return fit(self.R, self.n_obs, proposal.support, self._tolerance, _MOST_STEPS, enough)
+        return fit(self.R, self.n_obs, proposal.support, self._tolerance, self._most_steps, enough)
 
     def reject(self, fitted: Fitted) -> None:
         """Leave a structure out of the comparison for other reasons than its cost."""

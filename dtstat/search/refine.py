@@ -50,6 +50,7 @@ _MOST_ROUNDS = 12  # they settle in two or three, rarely more
 _MOST_ALONE = 5  # factors that are left out one at a time
 Pair = tuple[int, int]
 _NOTHING = 1e-9  # share of the information about a loading that its item's parents leave
+_PART = 0.5  # of the median size of a factor
 _FEWEST = 2  # items of j that load on k, from which a turn can save any
 
 
@@ -174,7 +175,10 @@ def _simpler(fitted: Fitted, rules: Rules, n: float) -> Iterator[BoolArray]:
     after = turn_factors(estimate, support, n, price_of_cross_loading(rules.criterion, support, n))
     if after is not None:
         yield after
-    few = minor_factors(fitted, rules.min_children)
+    fewest = rules.min_children
+    if len(support) > MANY_ITEMS:  # found as a tree finds them: small ones may be parts of others
+        fewest = max(fewest, int(_PART * np.median(support.sum(axis=0))))
+    few = minor_factors(fitted, fewest)
     together = [few] if len(few) > 1 else []
     for some in [*together, *few[:_MOST_ALONE, None]]:
         yield np.delete(support, some, axis=1)

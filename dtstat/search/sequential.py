@@ -3,8 +3,10 @@
 A factor whose items all have a second parent may show no clique of its own until the second parents
 are explained. Each round reads cliques off the dependence that the factors so far do not explain
 and adds them; then all factors are fitted jointly, and items gain and lose single loadings by the
-criterion. This is a heuristic: other structures may have the same correlations (examples below),
-and no theorem says when it is right.
+criterion. Of more than 200 items whole models are dear to fit: there the rounds go on without, and
+loadings are settled once, for the cliques of all rounds and, beside them, for the plain structure;
+what is left is explained from both. This is a heuristic: other structures may have the same
+correlations (examples below), and no theorem says when it is right.
 
 In real surveys no structure fits exactly, and rounds would explain misfit by ever more factors.
 So the answer of the plain search stands unless there is
@@ -47,15 +49,18 @@ how often the choice is right is what simulations show.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 from scipy.special import ndtri
 
-from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.parallel import Progress, track
 from dtstat.factors.copula import FactorEstimate
+from dtstat.factors.maximum_likelihood import MANY_ITEMS
 from dtstat.search.criteria import price_of_cross_loading
 from dtstat.search.evaluate import Evaluator
 from dtstat.search.levels import search_tree
@@ -98,14 +103,12 @@ def search_sequential(
     n_obs = float(evaluator.n_obs)
     if not _leaves_something(evaluator, plain.best, bars.item_names, rules, n_obs):
         return plain
-    trial = evaluator.afresh()
+    trial = evaluator.afresh(roughly=evaluator.n_items > MANY_ITEMS)
 
     def improve(n: float) -> Fitted:
-        best = trial.fit(no_factors(trial.n_items))
-        rounds = _explained_exactly(trial, bars, rules, n)
-        best = _while_better(track(rounds, progress, "rounds"), best, rules.criterion, n)
-        best = _completed_jointly(trial, best, bars.item_names, rules, n)
-        trial.fit(complete(trial, best.proposal.support, rules, n, SEQUENTIAL))
+        for start in _starts(trial, plain.best, bars, rules, n, progress):
+            best = _completed_jointly(trial, start, bars.item_names, rules, n)
+            trial.fit(complete(trial, best.proposal.support, rules, n, SEQUENTIAL))
         return trial.reconsidered_best(rules.criterion, n)
 
     found, n = improve(n_obs), n_obs
@@ -144,18 +147,40 @@ def _convincing(evaluator: Evaluator, found: Fitted, plain: Outcome, criterion: 
     return after - sampling <= (before - sampling) / 2
 
 
-def _explained_exactly(
-    evaluator: Evaluator, bars: Barcode, rules: Rules, n: float
+def _starts(
+    evaluator: Evaluator, plain: Fitted, bars: Barcode, rules: Rules, n: float, progress: Progress
 ) -> Iterator[Fitted]:
-    """Go round by round, each explaining factors by the unique members of their cliques.
+    """Yield structures to go on from.
+
+    With few items every round is settled, and the last that was better than those before is the
+    start. With many that is dear, and two starts are not: the plain structure and the cliques of
+    all rounds, each settled once.
+    """
+    nothing = evaluator.fit(no_factors(evaluator.n_items))
+    rounds = track(_cliques_in_turn(evaluator.R, bars, rules, n), progress, "rounds")
+    if evaluator.n_items > MANY_ITEMS:
+        yield settle_loadings(evaluator, plain.proposal.support, rules, n)
+        most = evaluator.n_items // rules.min_children
+        for cliques in deque(takewhile(lambda one: one.shape[1] <= most, rounds), maxlen=1):
+            yield settle_loadings(evaluator, cliques, rules, n)
+    else:
+        settled = (settle_loadings(evaluator, cliques, rules, n) for cliques in rounds)
+        yield _while_better(settled, nothing, rules.criterion, n)
+
+
+def _cliques_in_turn(R: FloatArray, bars: Barcode, rules: Rules, n: float) -> Iterator[BoolArray]:
+    """Yield the cliques found so far, each round explaining factors by their unique members.
 
     That is exact, however many factors are still unknown, if these members have no other parent.
     """
-    M = evaluator.R
-    cliques = np.zeros((evaluator.n_items, 0), dtype=bool)
-    while len(taken := _new_cliques(bars, cliques.shape[1], n)):
+    M, known = R, 0
+    cliques = np.zeros((len(R), 0), dtype=bool)
+    while len(taken := _new_cliques(bars, known, n)):
         cliques = np.unique(np.hstack([cliques, bars.members[taken].T]), axis=1)
-        yield settle_loadings(evaluator, cliques, rules, n)
+        if cliques.shape[1] == known:
+            return
+        yield cliques
+        known = cliques.shape[1]
         M = condition_on(M, bars, taken)
         bars = _barcode_of(M, bars.item_names, rules)
 

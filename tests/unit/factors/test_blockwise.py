@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from dtstat.factors.blockwise import fit_blocks, judge_blocks
+from dtstat.factors.blockwise import GivenItems, fit_blocks, judge_blocks
 from dtstat.factors.copula import fit_factors
 from dtstat.factors.robust import effective_rows
 
@@ -37,6 +38,25 @@ def test_likelihood_and_misfit_by_their_definitions(n):
     alone = np.where(own[:, None] == own, L @ L.T, 0) + np.diag(estimate.uniquenesses)
     free = np.linalg.slogdet(alone)
     assert model.gain == pytest.approx(-0.5 * free[1], abs=1e-4)
+
+
+def test_factors_given_items_by_their_definitions():
+    """Zeros that are kept count as loadings, and an item of no factor says nothing."""
+    rng = np.random.default_rng(0)
+    L = rng.uniform(-0.8, 0.8, (9, 3)) * (rng.random((9, 3)) < 0.6)
+    L[4] = 0
+    sparse = csr_array(L)
+    sparse.data[2] = 0.0
+    L = sparse.toarray()
+    Phi = np.array([[1, 0.5, -0.2], [0.5, 1, 0.3], [-0.2, 0.3, 1]])
+    psi, Z = rng.uniform(0.2, 0.9, 9), rng.standard_normal((9, 20))
+    given = GivenItems(Z, sparse, 1 / psi, np.linalg.cholesky(Phi))
+    Sigma = L @ Phi @ L.T + np.diag(psi)
+    slopes = Phi @ L.T @ np.linalg.inv(Sigma)
+    np.testing.assert_allclose(given.V, Phi - slopes @ L @ Phi, atol=1e-12)
+    np.testing.assert_allclose(given.V @ given.Y, slopes @ Z, atol=1e-12)
+    np.testing.assert_allclose(given.G.toarray(), L.T @ (L / psi[:, None]), atol=1e-12)
+    assert given.log_det == pytest.approx(np.linalg.slogdet(Sigma)[1], abs=1e-12)
 
 
 def test_near_the_maximum_of_all_items_together():

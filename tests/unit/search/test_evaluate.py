@@ -215,3 +215,17 @@ def test_what_it_was_given(R):
     evaluator = Evaluator(-R, N)
     assert evaluator.n_items == P
     np.testing.assert_array_equal(evaluator.strength, np.abs(R))
+
+
+def test_rough_fits_lack_the_last_steps():
+    """Fewer, and hardly less likely; an evaluator made afresh is exact unless told otherwise."""
+    rng = np.random.default_rng(0)
+    own = np.arange(210)[:, None] // 15 == np.arange(14)
+    Sigma = own @ own.T * 0.4 + 0.1 + 0.5 * np.eye(210)
+    one = Proposal(np.hstack([own, rng.random((210, 4)) < 0.03]), "")
+    exact = Evaluator(Sigma, N).fit(one)
+    again = Evaluator(Sigma, N).afresh(roughly=True).afresh().fit(one)
+    rough = Evaluator(Sigma, N).afresh(roughly=True).fit(one)
+    assert again.log_likelihood == exact.log_likelihood
+    assert rough.estimate.n_iterations < exact.estimate.n_iterations
+    assert 0 < exact.log_likelihood - rough.log_likelihood < 2

@@ -1,5 +1,7 @@
 """When rounds are worth having: what the plain answer leaves, what convinces, what is chance."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,10 @@ from dtstat.search.levels import search_tree
 from dtstat.search.records import Outcome, Proposal, Rules
 from dtstat.search.sequential import (
     CLEARLY_LOWER,
+    _cliques_in_turn,
     _convincing,
     _leaves_something,
+    _starts,
     chance_floor,
     search_sequential,
 )
@@ -148,3 +152,68 @@ def test_plain_answer_stands_where_nothing_is_left():
     plain, found = both(simulated.data)
     assert found.best.proposal.key == plain.best.proposal.key
     assert found.best.proposal.origin == plain.best.proposal.origin == "tree"
+
+
+# many items: rounds without fits in between, and two starts
+
+
+def many_items(phi, seed, n=400):
+    """Sample 225 items of 15 factors that correlate by threes; one in five has a second one."""
+    rng = np.random.default_rng(seed)
+    own, group = np.arange(225) // 15, np.arange(15) // 3
+    A = own[:, None] == np.arange(15)
+    some = np.flatnonzero(rng.random(225) < 0.2)
+    A[some, (own[some] + rng.integers(1, 15, len(some))) % 15] = True
+    Phi = np.where(group[:, None] == group, phi, 0.2)
+    np.fill_diagonal(Phi, 1)
+    L = np.where(own[:, None] == np.arange(15), 0.7, 0.4) * A
+    L /= np.sqrt(np.maximum(((L @ Phi) * L).sum(axis=1) / 0.8, 1))[:, None]
+    theta = 1 - ((L @ Phi) * L).sum(axis=1)
+    X = rng.standard_normal((n, 15)) @ np.linalg.cholesky(Phi).T @ L.T
+    X += np.sqrt(theta) * rng.standard_normal((n, 225))
+    return A, np.corrcoef(X, rowvar=False)
+
+
+def key(A):
+    return Proposal(A, "").key
+
+
+@pytest.mark.parametrize(("phi", "seed"), [(0.5, 0), (0.7, 1), (0.8, 0), (0.8, 1)])
+def test_finds_second_loadings_of_many_items_of_correlated_factors(phi, seed):
+    """From the cliques of the rounds alone it does not, where factors correlate highly."""
+    A, R = many_items(phi, seed)
+    names = tuple(map(str, range(225)))
+    evaluator, bars = Evaluator(R, 400), barcode(R, names, 3)
+    found = search_sequential(evaluator, bars, RULES)
+    assert found.best.proposal.key == key(A)
+    exact = Evaluator(R, 400).fit(Proposal(A, ""))
+    assert found.best.log_likelihood == pytest.approx(exact.log_likelihood, abs=0.1)
+
+
+def test_starts_of_many_items_are_the_plain_structure_and_the_cliques_of_all_rounds():
+    A, R = many_items(0.5, 0)
+    names = tuple(map(str, range(225)))
+    evaluator, bars = Evaluator(R, 400), barcode(R, names, 3)
+    own = np.arange(225)[:, None] // 15 == np.arange(15)
+    for plain in (own, own[:, :5], own[:, :0]):
+        fitted = evaluator.fit(Proposal(plain, ""))
+        first, second = _starts(evaluator.afresh(), fitted, bars, RULES, 400.0, None)
+        assert first.n_factors == plain.shape[1]
+        assert (first.proposal.key == key(A)) == (plain.shape[1] == 15)
+        assert second.proposal.key == key(A)
+
+
+def test_rounds_end_when_they_find_nothing_new():
+    """Two items depend on nothing else, so that nothing says how much of them a factor explains."""
+    R = np.eye(12)
+    R[0, 1] = R[1, 0] = 0.8
+    bars = barcode(R, tuple(map(str, range(12))), 2)
+    rules = Rules("ebic", 2, attach=True, approximate=True)
+    rounds = _cliques_in_turn(R, bars, rules, 1000.0)
+    found = list(islice(rounds, 3))
+    assert [np.flatnonzero(one[:, 0]).tolist() for one in found] == [[0, 1]]
+
+
+def test_many_independent_items_have_no_factor():
+    X = np.random.default_rng(0).standard_normal((2000, 230))
+    assert dt.fit(X, search="sequential").n_factors == 0

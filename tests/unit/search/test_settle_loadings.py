@@ -153,6 +153,19 @@ def test_halves_are_merged_and_needless_factors_left_out():
     assert end.proposal.key == key(SIMPLE)
 
 
+def test_parts_of_other_factors_are_dissolved_among_many_items():
+    """Items with second parents that a tree took for a factor of their own; four are no few."""
+    own = np.arange(210) // 15
+    truth = own[:, None] == np.arange(14)
+    some = np.isin(np.arange(210), [20, 40, 60, 80])
+    truth[some, 0] = True
+    R = population(truth)
+    start = np.hstack([truth & ~some[:, None], some[:, None]])
+    before, end = simple(start, R)
+    assert before.n_factors == 15
+    assert end.proposal.key == key(truth)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_simpler_never_costs_more(seed):
     simulated = dt.simulate(
