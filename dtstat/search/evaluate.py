@@ -188,9 +188,16 @@ class Evaluator:
 
         How much more than normal rows they vary is asked of the structure ``like``, if it is given.
         """
-        typical = fitted if like is None else like
-        c = 1.0 if self._scaling is None else self._scaling(typical.estimate)
+        c = self._varying(fitted if like is None else like)
         return effective_rows(self.R, fitted.estimate, self.n_obs, c)
+
+    def misfit(self, fitted: Fitted) -> float:
+        """Misfit beyond sampling error, v of :mod:`dtstat.factors.robust`, per degree of freedom."""
+        return 1 / (self._varying(fitted) * self.worth(fitted)) - 1 / self.n_obs
+
+    def _varying(self, fitted: Fitted) -> float:
+        """How much more than those of normal rows the correlations vary."""
+        return 1.0 if self._scaling is None else self._scaling(fitted.estimate)
 
 
 def log_likelihood_per_row(R: FloatArray, n: int, support: BoolArray) -> float:

@@ -142,9 +142,7 @@ def _convincing(evaluator: Evaluator, found: Fitted, plain: Outcome, criterion: 
     n = plain.n_effective
     if plain.best.cost(criterion, n) - found.cost(criterion, n) < CLEARLY_LOWER:
         return False
-    before, after = (1 / evaluator.worth(one) for one in (plain.best, found))
-    sampling = 1 / evaluator.n_obs
-    return after - sampling <= (before - sampling) / 2
+    return evaluator.misfit(found) <= evaluator.misfit(plain.best) / 2
 
 
 def _starts(

@@ -208,6 +208,10 @@ def _check_sizes(sizes: object) -> list[float]:
     if not isinstance(sizes, Iterable) or isinstance(sizes, str):
         raise checks.refusal("sizes", "a list of shares", sizes, "Such as (0.25, 0.5).")
     parts = [_check_share("sizes", one) for one in sizes]
+    if len(set(parts)) < len(parts):
+        twice = next(one for k, one in enumerate(parts) if one in parts[:k])
+        text = f"`sizes` must be different shares; got {twice} twice. Give each once."
+        raise InputError(text, "sizes")
     if any(one == 1.0 for one in parts):
         raise checks.refusal("sizes", "shares below 1", 1.0, "All rows are the fit itself.")
     return parts

@@ -227,6 +227,11 @@ def test_the_seed_is_also_that_of_the_fit():
     assert runs[0].summary().to_text() == runs[1].summary().to_text()
 
 
+def test_sizes_are_different_shares():
+    with pytest.raises(dt.InputError, match=r"`sizes` must be different shares; got 0.3 twice"):
+        dt.stability(NINE, 4, sizes=(0.3, 0.5, 0.3))
+
+
 def test_subsamples_and_sizes():
     given = {"min_children": 3}  # with two, some subsample has a factor of two and a Heywood case
     found = dt.stability(NINE, 4, scheme="subsample", seed=2, sizes=(0.75, 0.25), **given)
