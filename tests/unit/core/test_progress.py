@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 import dtstat as dt
+from dtstat.core.parallel import Steps
 from dtstat.dependence import spearman
+from dtstat.sem import gaps
 
 NINE = dt.load_dataset("holzinger_swineford_9")
+MODEL = "visual =~ x1 + x2 + x3; textual =~ x4 + x5 + x6"
+HALVES = NINE.assign(half=["a", "b"] * 150 + ["a"])
+HOLES = NINE.mask(np.random.default_rng(5).random(NINE.shape) < 0.1)
+RATED = NINE.gt(NINE.median()).astype(float) + NINE.gt(NINE.quantile(0.8))
 
 
 def stages(call):
@@ -62,12 +68,86 @@ def test_a_document_counts_its_parts(tmp_path):
     assert parts > 20  # headings, paragraphs, tables
 
 
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ((NINE, MODEL), [100]),
+        ((NINE, MODEL, "mlr"), [100]),
+        ((NINE, MODEL, "uls"), [100]),
+        ((NINE.cov(), MODEL, "ml", "listwise", None, False, False, None, 301), [90]),
+        ((HOLES, MODEL, "mlr", "fiml"), [100]),
+        ((RATED, MODEL, "wlsmv"), [120]),
+        ((RATED.where(HOLES.notna()), MODEL, "wlsmv", "pairwise"), [120]),
+    ],
+)
+def test_a_model_counts_its_steps_and_is_the_same(arguments, parts):
+    assert stages(lambda progress: dt.cfa(*arguments, progress=progress)) == parts
+    silent, told = dt.cfa(*arguments), dt.cfa(*arguments, progress=lambda done, total: None)
+    np.testing.assert_array_equal(silent.estimate.theta, told.estimate.theta)
+    np.testing.assert_array_equal(silent.estimate.covariance, told.estimate.covariance)
+
+
+def test_models_of_several_parts_count_all_of_them():
+    grouped = RATED.assign(half=HALVES["half"])
+    assert stages(lambda p: dt.sem(grouped, MODEL, "wlsmv", group="half", progress=p)) == [150]
+    assert stages(lambda p: dt.sem(NINE, MODEL, method="sam", progress=p)) == [110]
+    asked = {"missing": "fiml", "auxiliary": ["x9"]}  # and a baseline
+    assert stages(lambda p: dt.sem(HOLES, MODEL, progress=p, **asked)) == [100, 100]
+    curve = "level =~ 1*x1 + 1*x2 + 1*x3"
+    assert stages(lambda p: dt.growth(NINE, curve, progress=p)) == [100]
+    assert stages(lambda p: dt.invariance(HALVES, MODEL, "half", progress=p)) == 4 * [100]
+
+
+def test_patterns_of_gaps_are_parts_of_a_step(monkeypatch):
+    now, during = [0], set()
+    weigh = gaps._weigh
+
+    def watched(*arguments):
+        during.add(now[-1])
+        return weigh(*arguments)
+
+    monkeypatch.setattr(gaps, "_weigh", watched)
+    monkeypatch.setattr(gaps, "_CHUNK", 1)  # one pattern at a time
+    dt.cfa(HOLES, MODEL, missing="fiml", progress=lambda done, total: now.append(done))
+    # scoring, information, errors, and, after those of test and baseline, robust indices
+    for step in (1, 2, 3, 4, 5, 6, 9):
+        assert set(range(10 * step, 10 * step + 9)) <= during, step
+
+
+def test_steps_beyond_those_foreseen_are_not_reported():
+    seen = []
+    with Steps(lambda *at: seen.append(at), "steps", 2) as steps:
+        for _ in steps.through([1, 2]):
+            pass
+        assert seen[-1] == (4, 20)
+        for _ in steps.through(range(3)):  # another pass of the same step goes not back
+            assert seen[-1] in {(4, 20), (6, 20)}
+        steps.done()
+        assert seen[-1] == (10, 20)
+        steps.done()
+        steps.done()
+    assert seen == [(k, 20) for k in range(1, 21)]
+
+
+def test_steps_that_are_not_needed_count_as_done_unless_the_work_failed():
+    seen = []
+    with Steps(lambda *at: seen.append(at), "steps", 3) as steps:
+        steps.done()
+    assert seen[-1] == (30, 30)
+    failing = pytest.raises(ValueError, match="no")
+    with failing, Steps(lambda *at: seen.append(at), "steps", 3) as steps:
+        steps.done()
+        raise ValueError("no")
+    assert seen[-1] == (10, 30)
+
+
 def test_interrupting_ends_the_call(tmp_path):
     fit, page = dt.fit(NINE), tmp_path / "a.html"
     calls = (
         lambda: dt.certify(NINE, progress=stop),
         lambda: dt.fit(NINE, progress=stop),
         lambda: fit.report(page, progress=stop),
+        lambda: dt.cfa(NINE, MODEL, progress=stop),
     )
     for call in calls:
         with pytest.raises(KeyboardInterrupt):
