@@ -8,6 +8,7 @@ import pytest
 import dtstat as dt
 from dtstat.core.parallel import Steps
 from dtstat.dependence import spearman
+from dtstat.factors import reported
 from dtstat.sem import gaps
 
 NINE = dt.load_dataset("holzinger_swineford_9")
@@ -50,7 +51,12 @@ def test_a_diagnosis_counts_its_certificate_too():
 def test_a_fit_counts_from_its_first_ranks_to_the_search_for_other_dependence(monkeypatch):
     monkeypatch.setattr(spearman, "_BLOCK", 2 * len(NINE))
     found = stages(lambda progress: dt.fit(NINE, progress=progress))
-    assert (found[0], found[-1]) == (5, 9)  # blocks of two items, and items
+    assert found[0] == 5  # blocks of two items
+    assert found[-2:] == [9, 1]  # items, and their products
+    assert found.count(9) == 2  # and margins of the items
+    monkeypatch.setattr(reported, "_SCALED_BY", 1)
+    monkeypatch.setattr(reported, "_FEWEST_SCALED", 100)  # of the rows, which are put in order
+    assert stages(lambda progress: dt.fit(NINE, progress=progress)).count(9) == 3
 
 
 def test_a_report_counts_its_parts_and_levels(tmp_path):
