@@ -87,7 +87,7 @@ def fit_model(
 ) -> CFAFit:
     """Check the arguments of :func:`cfa`, build the model and fit it."""
     in_steps = checks.choice("method", method, ("joint", "sam")) == "sam"
-    data = _open(data, model)
+    data = _open(data, model, progress)
     moments = read_moments(data, n_obs, means)
     frame, names = _columns(data, moments)
     given = as_model(model, names)
@@ -352,13 +352,13 @@ def _as_table(data: Any) -> pd.DataFrame:
     return as_frame(data)
 
 
-def _open(data: Any, model: object) -> Any:
+def _open(data: Any, model: object, progress: Progress) -> Any:
     """Read a file of answers; refuse lavaan's order, in which the model comes first."""
     text = isinstance(data, str) and "~" in data and not os.path.exists(data)
     if (text or hasattr(data, "structure")) and not isinstance(model, str):
         said = "Pass the data first: cfa(data, model). The first argument here is a model."
         raise InputError(said, "data")
-    return as_frame(data) if isinstance(data, str | os.PathLike) else data
+    return as_frame(data, progress) if isinstance(data, str | os.PathLike) else data
 
 
 def as_model(model: object, names: Sequence[str]) -> str | Structure:

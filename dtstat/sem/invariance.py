@@ -239,7 +239,7 @@ def invariance(
     >>> found.rejected
     'scalar'
     """
-    frame = as_frame(data)
+    frame = as_frame(data, progress)
     model = as_model(model, list(map(str, frame.columns)))
     if ordered is None:
         ordered = ordered_columns(frame, model, estimator, missing) or None

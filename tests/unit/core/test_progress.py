@@ -3,10 +3,12 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dtstat as dt
 from dtstat.core.parallel import Steps
+from dtstat.data import formats
 from dtstat.dependence import spearman
 from dtstat.factors import reported
 from dtstat.sem import gaps
@@ -145,6 +147,54 @@ def test_steps_that_are_not_needed_count_as_done_unless_the_work_failed():
         steps.done()
         raise ValueError("no")
     assert seen[-1] == (10, 30)
+
+
+@pytest.fixture(scope="module")
+def large_file(tmp_path_factory):
+    file = tmp_path_factory.mktemp("read") / "large.csv"
+    pd.concat([NINE.round(3)] * 300).to_csv(file, index=False)  # some megabytes
+    return file
+
+
+def test_a_file_says_how_much_of_it_is_read(large_file, monkeypatch):
+    now, during = [0], set()
+    read = formats._Told.read
+
+    def watched(self, size):
+        during.add(now[-1])
+        return read(self, size)
+
+    monkeypatch.setattr(formats._Told, "read", watched)
+    told = dt.read_survey(large_file, progress=lambda done, total: now.append(done))
+    pd.testing.assert_frame_equal(told, dt.read_survey(large_file))
+    assert len(during) > 5
+    assert stages(lambda progress: dt.read_survey(large_file, progress=progress)) == [20]
+    assert stages(lambda progress: dt.cfa(large_file, MODEL, progress=progress)) == [20, 100]
+    assert stages(lambda progress: dt.fit(large_file, progress=progress))[0] == 20
+    known = {"structure": dt.Structure.from_keys({"F": ["x1", "x2", "x3"]})}
+    assert stages(lambda progress: dt.fit(large_file, progress=progress, **known))[0] == 20
+
+
+def test_reading_can_be_interrupted_in_between(large_file):
+    seen = []
+
+    def stop_early(done, total):
+        seen.append(done)
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dt.read_survey(large_file, progress=stop_early)
+    assert seen == [1, 2, 3, 4]
+
+
+def test_long_numbers_are_found_between_two_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "_PIECE", 7)
+    for indent in range(7):
+        file = tmp_path / f"{indent}.csv"
+        file.write_text("a,b\n" + "1,2\n" * 3 + f"{10**indent},2.5\n{10**16 + 1}.0,3\n")
+        with pytest.raises(dt.InputError, match="more digits"):
+            dt.read_survey(file)
 
 
 def test_interrupting_ends_the_call(tmp_path):
