@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -106,6 +107,7 @@ def cfa(
         group_partial=options.split_names(group_partial),
         sampling_weights=weights,
         cluster=cluster,
+        progress=sys.stderr.isatty(),
     )
     typer.echo(repr(fit.factor_table() if factor_table else fit.summary()))
     if csv is not None:
@@ -158,6 +160,7 @@ def invariance(
         ordered=_ordered(ordered),
         group_partial=options.split_names(group_partial),
         std_lv=std_lv,
+        progress=sys.stderr.isatty(),
     )
     typer.echo(repr(found))
     if csv is not None:

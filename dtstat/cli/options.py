@@ -15,6 +15,7 @@ import json
 import math
 import re
 import shlex
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -247,7 +248,7 @@ def with_ids(frame: pd.DataFrame) -> pd.DataFrame:
 def answers(file: str, reading: Reading) -> pd.DataFrame:
     """Read answers from a file, or from a data set that comes with dtstat."""
     if Path(file).exists() or Path(file).suffix:
-        return dtstat.read_survey(file, **reading.arguments())
+        return dtstat.read_survey(file, **reading.arguments(), progress=sys.stderr.isatty())
     if file not in DATASETS:
         raise InputError(f"There is no file and no data set '{file}'. {nearest(file, DATASETS)}")
     shipped = dtstat.read_survey(data_folder() / f"{file}.csv", **reading.arguments())

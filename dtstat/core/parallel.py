@@ -48,6 +48,7 @@ Progress = bool | Callable[[int, int], Any] | None
 _MOST_FRUITLESS = range(3, 10)
 _LONGEST_WAIT = 3  # seconds
 _PATIENCE = 1.0  # seconds after which to ask whether the workers that get a copy are all alive
+_PARTS = 10  # of a step
 _MOST_JOBS = 10_000  # far more than any machine has cores
 _CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
 # Of joblib's processes and of dask's workers; the latter need not be installed.
@@ -129,7 +130,7 @@ def run(
 
 def track(
     work: Iterable[T], progress: Progress, label: str, total: int | None = None
-) -> Iterator[T]:
+) -> Generator[T]:
     """Yield from ``work`` and report after each piece is done."""
     if callable(progress) and not _takes_two(progress):
         advice = "It is called with two whole numbers."
@@ -148,6 +149,44 @@ def track(
             progress(done, total)
     else:
         yield from work
+
+
+class Steps:
+    """Progress of work whose steps are done in different places; made in a ``with`` statement.
+
+    Of ``count`` steps that are foreseen every one has ten parts. Steps beyond those foreseen are
+    not reported, and those that turn out not to be needed count as done at the end.
+    """
+
+    def __init__(self, progress: Progress = None, label: str = "", count: int = 0) -> None:
+        self._parts = track(range(count * _PARTS), progress, label)
+        self._made = 0
+
+    def __enter__(self) -> Steps:
+        next(self._parts, None)  # the first part is at work
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            for _part in self._parts:
+                pass
+        self._parts.close()
+
+    def done(self) -> None:
+        """Report the end of a step."""
+        self._reach(self._made - self._made % _PARTS + _PARTS)
+
+    def through(self, pieces: Sequence[T]) -> Iterator[T]:
+        """Yield the pieces of a step and report its parts; :meth:`done` reports the last one."""
+        first = self._made - self._made % _PARTS
+        for k, piece in enumerate(pieces):
+            self._reach(first + (_PARTS - 1) * k // len(pieces))
+            yield piece
+
+    def _reach(self, part: int) -> None:
+        for _ in range(self._made, part):
+            next(self._parts, None)
+        self._made = max(self._made, part)
 
 
 def _takes_two(function: Callable[..., object]) -> bool:

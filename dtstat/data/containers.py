@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dtstat.core.errors import DTError, InputError, foreign_warnings
+from dtstat.core.parallel import Progress
 from dtstat.data.formats import require
 from dtstat.data.readers import read_answers
 
@@ -24,7 +25,7 @@ _ARROW = "__arrow_c_stream__"
 _INTERCHANGE = "__dataframe__"
 
 
-def as_frame(data: Any) -> pd.DataFrame:
+def as_frame(data: Any, progress: Progress = None) -> pd.DataFrame:
     """Return a table as a DataFrame; columns of an array are named x1, x2, ...
 
     Data that are no table, or a table that its own library cannot hand over, are refused.
@@ -32,7 +33,8 @@ def as_frame(data: Any) -> pd.DataFrame:
     if isinstance(data, pd.DataFrame):
         return _in_own_byte_order(data)
     if isinstance(data, str | os.PathLike):
-        return read_answers(data)  # codes are looked for when all columns are numbers
+        # Codes are looked for when all columns are numbers.
+        return read_answers(data, progress=progress)
     if isinstance(data, np.ndarray):
         return _array_frame(data)
     if isinstance(data, list | tuple):

@@ -16,6 +16,7 @@ from dtstat.core import checks
 from dtstat.core.checks import LARGEST_WHOLE
 from dtstat.core.errors import DTError, InputError, foreign_warnings, shown
 from dtstat.core.files import allowed_bytes, check_unpacked
+from dtstat.core.parallel import Progress
 from dtstat.data.checks import check_names
 from dtstat.data.exports import MOST_HEADER_ROWS, note_of_numbers, read_header, recognize
 from dtstat.data.formats import (
@@ -37,10 +38,10 @@ class _Format(NamedTuple):
     """How to read the files of one ending."""
 
     name: str
-    read: Callable[[Path, Sheet, int | None], RawTable]
+    read: Callable[[Path, Sheet, int | None, Progress], RawTable]
 
 
-def _read_excel(path: Path, wanted: Sheet, header_rows: int | None) -> RawTable:
+def _read_excel(path: Path, wanted: Sheet, header_rows: int | None, _: Progress) -> RawTable:
     openpyxl = require("openpyxl", "Reading .xlsx files")
     with zipfile.ZipFile(path) as archive:
         check_unpacked(path.stat().st_size, sum(member.file_size for member in archive.infolist()))
@@ -122,8 +123,8 @@ def _choose_sheet(sheets: list[str], wanted: Sheet, path: Path) -> str:
     return sheets[number - 1]
 
 
-def _read_text(path: Path, _: Sheet, header_rows: int | None) -> RawTable:
-    return read_delimited(path, header_rows)
+def _read_text(path: Path, _: Sheet, header_rows: int | None, progress: Progress) -> RawTable:
+    return read_delimited(path, header_rows, progress)
 
 
 def _read_spss(path: Path, *_: object) -> RawTable:
@@ -185,7 +186,10 @@ FORMATS: dict[str, _Format] = {
 
 
 def read_raw(
-    path: str | os.PathLike[str], sheet: Sheet = None, header_rows: int | None = None
+    path: str | os.PathLike[str],
+    sheet: Sheet = None,
+    header_rows: int | None = None,
+    progress: Progress = None,
 ) -> RawTable:
     """Read a file as its ending says; what cannot be read is refused in words."""
     file = check_path(path)
@@ -197,15 +201,17 @@ def read_raw(
     if header_rows is not None and form.read not in (_read_excel, _read_text):
         advice = f"'{file.name}' knows the names of its columns."
         raise checks.refusal("header_rows", "left out for such files", header_rows, advice)
-    raw = _read(file, form, sheet, header_rows)
+    raw = _read(file, form, sheet, header_rows, progress)
     if not raw.frame.size:
         raise no_rows(file, raw.frame.shape[1])
     return raw
 
 
-def _read(path: Path, form: _Format, sheet: Sheet, header_rows: int | None) -> RawTable:
+def _read(
+    path: Path, form: _Format, sheet: Sheet, header_rows: int | None, progress: Progress
+) -> RawTable:
     try:
-        return form.read(path, sheet, header_rows)
+        return form.read(path, sheet, header_rows, progress)
     except (DTError, ImportError, MemoryError):
         raise
     except Exception as error:  # each library has its own errors for a damaged file

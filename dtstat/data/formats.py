@@ -32,6 +32,7 @@ from pandas.api import types
 
 from dtstat.core.errors import DataWarning, InputError, MissingExtraError, foreign_warnings, warn
 from dtstat.core.files import allowed_bytes, check_unpacked
+from dtstat.core.parallel import Progress, Steps
 from dtstat.data.checks import check_names, items_phrase
 from dtstat.data.exports import MOST_HEADER_ROWS, note_of_numbers, read_header, recognize
 
@@ -52,6 +53,8 @@ _LONG = re.compile(r"([+-]?\d{16,300})([.,]0*)?")
 _ANY_COMMA = re.compile(r"\d,\d")
 _ANY_POINT = re.compile(r"\d\.\d")
 _ANY_LONG = re.compile(r"\d{16}")
+_DIGITS = 16
+_PIECE = 1 << 18  # characters that are read at a time
 
 # Codes that survey houses use for missing answers.
 USUAL_MISSING_CODES = frozenset({-999, -99, -9, -1, 97, 98, 99, 997, 998, 999})
@@ -112,7 +115,9 @@ def reading_with(argument: str, item: str) -> str:
     return f"read_survey(path, {argument}={[item]!r})"
 
 
-def read_delimited(path: Path, header_rows: int | None = None) -> RawTable:
+def read_delimited(
+    path: Path, header_rows: int | None = None, progress: Progress = None
+) -> RawTable:
     """Read a text file whose fields are separated by commas, semicolons or tabs.
 
     In files separated by semicolons or tabs a comma inside a number is a decimal comma, as
@@ -139,9 +144,11 @@ def read_delimited(path: Path, header_rows: int | None = None) -> RawTable:
         first = [names, *first[1:]]
     header = read_header(first, header_rows)
     body = _below_header(text, separator, header.rows)
-    cells = _parse(body, separator, len(header.names))
-    frame = named_table(cells, header.names)
-    unclear = find_unclear_numbers(body, separator, header.names, frame)
+    with Steps(progress, "reading", 2) as steps:
+        cells = _parse(body, separator, len(header.names), steps)
+        steps.done()
+        frame = named_table(cells, header.names)
+        unclear = find_unclear_numbers(body, separator, header.names, frame, steps)
     for item in unclear:
         frame[item] = _texts_of(body, separator, header.names, item)
     return RawTable(
@@ -211,7 +218,20 @@ def _below_header(text: str, separator: str, rows: int) -> str:
     return "\n" * reader.line_num + stream.read()
 
 
-def _parse(body: str, separator: str, width: int) -> pd.DataFrame:
+class _Told(io.StringIO):
+    """Text that is read in pieces, which are parts of a step."""
+
+    def __init__(self, text: str, steps: Steps) -> None:
+        super().__init__(text)
+        self._pieces = steps.through(range(len(text) // _PIECE + 2))  # the last is empty
+
+    def read(self, size: int | None = -1) -> str:
+        """Return what comes next; pandas asks for as much as ``_PIECE``."""
+        next(self._pieces, None)
+        return super().read(size)
+
+
+def _parse(body: str, separator: str, width: int, steps: Steps) -> pd.DataFrame:
     # Only a matter of speed: columns that pandas leaves as text are parsed again, either way.
     commas = separator != "," and _ANY_COMMA.search(body[:_SAMPLE_CHARACTERS])
     if not body.strip():
@@ -219,7 +239,7 @@ def _parse(body: str, separator: str, width: int) -> pd.DataFrame:
     # Rows longer than the header would otherwise lose their last fields with a mere warning.
     with foreign_warnings("error", pd.errors.ParserWarning):
         return pd.read_csv(
-            io.StringIO(body),
+            _Told(body, steps),
             sep=separator,
             decimal="," if commas else ".",
             header=None,
@@ -249,7 +269,11 @@ def _texts_of(body: str, separator: str, names: Sequence[str], item: str) -> pd.
 
 
 def find_unclear_numbers(
-    text: str, separator: str, header: Sequence[str], frame: pd.DataFrame
+    text: str,
+    separator: str,
+    header: Sequence[str],
+    frame: pd.DataFrame,
+    steps: Steps | None = None,
 ) -> dict[str, str]:
     """Return the sentence of refusal by item, for items with a number that is unclear."""
     names = [name.strip() for name in header]
@@ -264,7 +288,8 @@ def find_unclear_numbers(
     found: dict[str, str] = {}
     if separator != "," and _ANY_COMMA.search(text) and _ANY_POINT.search(text):
         found |= _find_two_marks(cells)
-    if _ANY_LONG.search(text):
+    pieces = (steps or Steps()).through(range(0, len(text), _PIECE))
+    if any(_ANY_LONG.search(text, k, k + _PIECE + _DIGITS) for k in pieces):
         exact = {str(name) for name in frame if types.is_integer_dtype(frame[name].dtype)}
         found |= _find_merged(cells, exact)
     return found

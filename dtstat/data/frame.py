@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.parallel import Progress, track
 from dtstat.core.saved import register
 from dtstat.data.levels import find_levels
 
@@ -209,7 +210,9 @@ def _signs(R: FloatArray) -> FloatArray:
     return signs
 
 
-def rows_by_content(values: FloatArray, frame: Frame | None = None) -> IntArray:
+def rows_by_content(
+    values: FloatArray, frame: Frame | None = None, progress: Progress = None
+) -> IntArray:
     """(n,) the rows of (n, p) answers, NaN where missing, in the order of their content.
 
     Parameters
@@ -218,20 +221,22 @@ def rows_by_content(values: FloatArray, frame: Frame | None = None) -> IntArray:
         The answers.
     frame
         That of the items, if it is known.
+    progress
+        True for a bar, or a function of (done, total): items.
 
     Notes
     -----
     Cost: one sort of each item, of ratings one pass, and one of the rows.
     """
-    names = _name_rows(values, Frame.of_answers(values) if frame is None else frame)
+    names = _name_rows(values, Frame.of_answers(values) if frame is None else frame, progress)
     return np.argsort(_mixed(names if _points_up(names) else -names), kind="stable")
 
 
-def _name_rows(values: FloatArray, frame: Frame) -> Words:
+def _name_rows(values: FloatArray, frame: Frame, progress: Progress = None) -> Words:
     """(n,) one number per row, weighted sums of its answers; opposite rows have opposite ones."""
     weights = _mixed(np.arange(1, len(frame.order) + 1, dtype=np.uint64)) | np.uint64(1)
     names = np.zeros(len(values), dtype=np.uint64)
-    for weight, i in zip(weights, frame.order, strict=True):
+    for weight, i in zip(weights, track(frame.order, progress, "rows"), strict=True):
         balance = _below_less_above(values[:, i])
         names += weight * (balance * np.int64(frame.signs[i])).astype(np.uint64)
     return names

@@ -185,7 +185,9 @@ class ItemData(Printed):
         return f"<ItemData: {self.n_rows} rows, {self.n_items} items ({kinds}), {missing} missing>"
 
 
-def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
+def as_items(
+    data: Any, kinds: Kinds = None, screened: bool = True, progress: Progress = None
+) -> ItemData:
     """Check survey answers and bring them into the form dtstat computes with.
 
     Parameters
@@ -203,6 +205,8 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
         are all whole numbers, is ordinal; anything else is continuous.
     screened
         Whether to look for what is probably no answer. Not needed for rows that were simulated.
+    progress : bool or function, optional
+        True for a bar of a file being read, or a function of (done, total).
 
     Returns
     -------
@@ -235,7 +239,7 @@ def as_items(data: Any, kinds: Kinds = None, screened: bool = True) -> ItemData:
     """
     if isinstance(data, ItemData):
         return _with_kinds(data, kinds)
-    frame = items_only(as_frame(data))
+    frame = items_only(as_frame(data, progress))
     names = tuple(str(name) for name in frame.columns)
     check_names(names)
     check_shape(*frame.shape)

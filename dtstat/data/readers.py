@@ -19,6 +19,7 @@ import pandas as pd
 from pandas.api import types
 
 from dtstat.core.errors import DataWarning, InputError, warn
+from dtstat.core.parallel import Progress
 from dtstat.data.checks import (
     LONGEST_SCALE,
     items_phrase,
@@ -63,6 +64,7 @@ def read_survey(
     labels: Labels = None,
     sheet: Sheet = None,
     header_rows: int | None = None,
+    progress: Progress = None,
 ) -> pd.DataFrame:
     r"""Read the answers of a survey from a file.
 
@@ -103,6 +105,8 @@ def read_survey(
         Of an .xlsx file, the sheet to read: its name, or its number from 1. The first by default.
     header_rows
         Number of rows above the answers: names, then questions, then others. Found by default.
+    progress
+        True for a bar, or a function of (done, total); of text files.
 
     Returns
     -------
@@ -146,7 +150,7 @@ def read_survey(
     ['age']
     """
     choice = _Choice(columns, drop, id, aside)
-    frame = read_answers(path, missing_codes, choice, levels, labels, sheet, header_rows)
+    frame = read_answers(path, missing_codes, choice, levels, labels, sheet, header_rows, progress)
     numbers = items_only(frame).select_dtypes("number").dropna(axis=1, how="all")
     if numbers.size:
         values, names = numbers.to_numpy(dtype=np.float64, na_value=np.nan), list(numbers.columns)
@@ -200,9 +204,10 @@ def read_answers(
     labels: Labels = None,
     sheet: Sheet = None,
     header_rows: int | None = None,
+    progress: Progress = None,
 ) -> pd.DataFrame:
     """Read a survey, as :func:`read_survey`, without looking for codes that have no label."""
-    raw = read_raw(path, sheet, header_rows)
+    raw = read_raw(path, sheet, header_rows, progress)
     names = list(raw.frame.columns)
     codes = resolve_codes(missing_codes, names)
     columns = choice.resolve(names, raw.aside)

@@ -118,7 +118,9 @@ def dependence(
         return data
     if floor is None:
         with one_thread():
-            return dependence_matrix(as_items(data), measure, missing, jobs, progress)
+            return dependence_matrix(
+                as_items(data, progress=progress), measure, missing, jobs, progress
+            )
     advice = "Pairs with |r| above it are kept."
     chance = isinstance(floor, str) and floor == "chance"
     least: Floor = "chance" if chance else checks.proportion("floor", floor, advice)

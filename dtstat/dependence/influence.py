@@ -35,6 +35,7 @@ from itertools import pairwise
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.parallel import Progress
 from dtstat.data.frame import Frame, rows_by_content
 from dtstat.data.items import ItemKind
 from dtstat.dependence.bivariate_normal import influence_row
@@ -91,26 +92,30 @@ def latent_influence(
     R: FloatArray,
     most_numbers: int = _MOST_NUMBERS,
     by_content: bool = False,
+    progress: Progress = None,
 ) -> Influence:
     """Influence of rows, all or so many that memory stays bounded, on latent correlations.
 
     ``values`` are (n, p) answers, NaN where missing, ``by_content`` says whether their rows are in
     the order of their content; R are the (p, p) latent correlations that were computed by
-    ``measure``; the array of influences has at most ``most_numbers`` numbers.
+    ``measure``; the array of influences has at most ``most_numbers`` numbers. Progress counts
+    items, by which rows are put in order.
     """
     n, p = values.shape
     m = most_rows(n, p, measure, most_numbers)
     if m < n or measure not in RANKS:  # some rows are taken, or halves of them
-        values = values[draw_rows(values, R, m, by_content)]
+        values = values[draw_rows(values, R, m, by_content, progress)]
     pairs = pair_influences(values, kinds, measure, R)
     return Influence(pairs, measure != "pearson", _halves(values, kinds, measure))
 
 
-def draw_rows(values: FloatArray, R: FloatArray, m: int, by_content: bool = False) -> IntArray:
+def draw_rows(
+    values: FloatArray, R: FloatArray, m: int, by_content: bool = False, progress: Progress = None
+) -> IntArray:
     """Numbers of m rows, the same rows whatever the order of rows and items."""
     n = len(values)
     rows = np.random.default_rng(_SEED).permutation(n)[:m] if m < n else np.arange(n)
-    return rows if by_content else rows_by_content(values, Frame.of(R))[rows]
+    return rows if by_content else rows_by_content(values, Frame.of(R), progress)[rows]
 
 
 def _halves(values: FloatArray, kinds: Sequence[ItemKind], measure: str) -> tuple[FloatArray, ...]:

@@ -46,7 +46,7 @@ def kendall(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> Fl
     u = [x_a ≠ x_b]; as s = 2g − u, every sum above counts common bits, n²/128 words per pair.
     Else, and for very many rows: merging, n log n steps per pair.
     """
-    codes, order = dense_codes(X)
+    codes, order = dense_codes(X, progress)
     planes = 2 if (codes.max(axis=1) < len(X) - 1).any() else 1
     gaps = bool((codes < 0).any())
     if gaps or suits_tables(codes) or not _bits_are_cheaper(len(codes), len(X), planes):

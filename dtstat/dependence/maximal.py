@@ -24,6 +24,8 @@ from dtstat.dependence.spearman import average_ranks
 
 _ROWS_FOR_ORDER = {4: 500, 3: 200, 2: 0}  # fewer rows, fewer polynomials: less upward bias
 _PAIRS_PER_BLOCK = 50_000
+_PRODUCTS = 4_000_000_000  # of numbers, made at once
+_ROWS_PER_BLOCK = 100_000
 
 
 def maximal_correlation(X: FloatArray, progress: Progress = None) -> FloatArray:
@@ -152,12 +154,27 @@ def exceeding_pairs(
 
 def _products(X: FloatArray, progress: Progress) -> tuple[FloatArray, FloatArray]:
     """(pairs, 3, 3) sums of products of the polynomials, and numbers of common rows."""
-    p = X.shape[1]
-    flat = np.concatenate([_features(x) for x in track(X.T, progress, "any dependence")])
-    seen = (~np.isnan(X)).astype(float)
+    n, p = X.shape
+    features, products = np.empty((p, _ORDER, n)), np.empty((p, _ORDER, p, _ORDER))
+    for own, x in zip(features, track(X.T, progress, "any dependence"), strict=True):
+        own[:] = _features(x)
+    flat = features.reshape(-1, n)
+    step = max(1, _PRODUCTS // (_ORDER**2 * n * p))  # all at once, unless that takes seconds
+    for start in track(range(0, p, step), progress, "any dependence"):
+        block = slice(start, start + step)
+        found = features[block].reshape(-1, n) @ flat[start * _ORDER :].T
+        products[block, :, start:] = found.reshape(-1, _ORDER, p - start, _ORDER)
     i, j = np.triu_indices(p, 1)
-    products = (flat @ flat.T).reshape(p, _ORDER, p, _ORDER).transpose(0, 2, 1, 3)
-    return products[i, j], np.maximum(seen.T @ seen, 1.0)[i, j]
+    return products.transpose(0, 2, 1, 3)[i, j], np.maximum(_common_rows(X), 1.0)[i, j]
+
+
+def _common_rows(X: FloatArray) -> FloatArray:
+    """(p, p) numbers of rows that pairs have in common."""
+    seen = ~np.isnan(X)
+    if seen.all():
+        return np.full((X.shape[1],) * 2, float(len(X)))
+    parts = (seen[k : k + _ROWS_PER_BLOCK].astype(float) for k in range(0, len(X), _ROWS_PER_BLOCK))
+    return sum((part.T @ part for part in parts), np.zeros((X.shape[1],) * 2))
 
 
 def _products_of_counts(tables: PairTables) -> tuple[FloatArray, FloatArray]:

@@ -185,7 +185,7 @@ _MEASURES = (
     Measure(
         name="pearson", title="Pearson correlation", label="|Pearson|", reference="Pearson 1896",
         detects="linear", family="moment", handles_ordinal=False, cost="n",
-        compute=lambda items, n_jobs, progress: pearson(items.values, n_jobs),
+        compute=lambda items, n_jobs, progress: pearson(items.values, n_jobs, progress),
         to_latent=np.copy, from_latent=np.copy,
         bound="normal items, exactly; others",
         latent_variance=lambda rho: (1 - rho**2) ** 2,

@@ -8,16 +8,18 @@ from functools import partial
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
-from dtstat.core.parallel import Jobs, run
+from dtstat.core.parallel import Jobs, Progress, run, track
 from dtstat.dependence.matrix import Block, blocks_of
 
+_NUMBERS = 16_000_000  # standardized at once
+_CACHED = 1 << 15  # numbers looked at at once
 _LARGE = 1e100  # sums of squares of a million such numbers are far from overflow
 # Variance of a standardized item in a pair's common rows below which rounding may have eaten its
 # digits: either it does not vary there, or its variance comes from rows the pair does not have.
 _DOUBTFUL = 1e-6
 
 
-def pearson(X: FloatArray, n_jobs: Jobs = None) -> FloatArray:
+def pearson(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> FloatArray:
     """Pearson correlations of the columns of X, on the rows each pair has in common.
 
         r_ij = Σ (x_i − x̄_i)(x_j − x̄_j) / √(Σ (x_i − x̄_i)² Σ (x_j − x̄_j)²)
@@ -27,15 +29,23 @@ def pearson(X: FloatArray, n_jobs: Jobs = None) -> FloatArray:
     """
     missing = np.isnan(X)
     if not missing.any():
-        return _correlate_blocks(standardize_items(X), n_jobs)
+        return _correlate_blocks(standardize_items(X, progress), n_jobs)
     R = _correlate_with_gaps(_standardize(X), ~missing)
     np.fill_diagonal(R, 1.0)
     return np.clip(R, -1.0, 1.0)
 
 
-def standardize_items(X: FloatArray) -> FloatArray:
+def standardize_items(X: FloatArray, progress: Progress = None) -> FloatArray:
     """(p, n) items with mean 0 and variance 1, one per row; NaN if constant. No missing values."""
-    return np.ascontiguousarray(_standardize(X).T)
+    n, p = X.shape
+    # Two or more at once: the sum of a single one is made in another order.
+    step = max(2, _NUMBERS // max(n, 1))
+    starts = range(0, max(p - 1, 1), step)
+    Z = np.empty((p, n))
+    for start in track(starts, progress, "standardizing"):
+        items = slice(start, p if start == starts[-1] else start + step)
+        Z[items] = _standardize(X[:, items]).T
+    return Z
 
 
 def product_block(W: FloatArray, block: Block) -> FloatArray:
@@ -56,8 +66,7 @@ def rescale_extremes(X: FloatArray) -> FloatArray:
 
     Returns ``X`` itself if no column needs it.
     """
-    with np.errstate(invalid="ignore"):
-        size = np.nanmax(np.abs(X), axis=0) if len(X) else np.ones(X.shape[1])
+    size = _sizes(X)
     extreme = (size > _LARGE) | ((size < 1 / _LARGE) & (size > 0))
     if not extreme.any():
         return X
@@ -72,6 +81,15 @@ def mean_and_sd(X: FloatArray, ddof: int = 0) -> tuple[FloatArray, FloatArray]:
     unit = np.ldexp(1.0, np.frexp(np.nanmax(np.abs(X), axis=0))[1] - 1)
     scaled = X / unit
     return np.nanmean(scaled, axis=0) * unit, np.nanstd(scaled, axis=0, ddof=ddof) * unit
+
+
+def _sizes(X: FloatArray) -> FloatArray:
+    """Largest |x| of each column, NaN if there is none; in blocks, which stay in the cache."""
+    step = max(1, _CACHED * len(X) // max(X.size, 1))
+    size = np.full(X.shape[1:], np.nan)
+    for start in range(0, len(X), step):
+        np.fmax(size, np.fmax.reduce(np.abs(X[start : start + step]), axis=0), out=size)
+    return size
 
 
 def _correlate_blocks(W: FloatArray, n_jobs: Jobs) -> FloatArray:

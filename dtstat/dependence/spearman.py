@@ -30,11 +30,11 @@ def spearman(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None) -> F
     """
     complete = np.asarray(~np.isnan(X).any(axis=0))
     if complete.all():
-        return pearson(average_ranks(X, progress), n_jobs)
+        return pearson(average_ranks(X, progress), n_jobs, progress)
     few = _few_codes(X)
     if few is not None and suits_tables(few):
         return spearman_from_tables(few, n_jobs, progress)
-    codes, order = dense_codes(X)
+    codes, order = dense_codes(X, progress)
     row = partial(_spearman_row, codes, order, complete)
     R = symmetric_matrix(row, X.shape[1], n_jobs, progress, "spearman")
     if complete.any():
@@ -116,18 +116,23 @@ def _sorted_ranks(X: FloatArray) -> FloatArray:
     return ranks
 
 
-def dense_codes(X: FloatArray) -> tuple[Codes, Codes]:
+def dense_codes(X: FloatArray, progress: Progress = None) -> tuple[Codes, Codes]:
     """Code the distinct values of each column as 0, 1, 2, ... in rising order.
 
     Returns (p, n) codes, −1 where missing, and the (p, n) rows that sort each column, missing last.
     """
-    order = np.argsort(X.T, axis=1)
-    ascending = np.take_along_axis(X.T, order, axis=1)
-    group = np.cumsum(_group_starts(ascending), axis=1) - 1
-    group[np.isnan(ascending)] = -1
-    codes = np.empty(order.shape, dtype=np.int32)
-    np.put_along_axis(codes, order, group.astype(np.int32), axis=1)
-    return codes, order.astype(np.int32)
+    codes, orders = (np.empty(X.shape[::-1], dtype=np.int32) for _ in range(2))
+    step = max(1, _BLOCK // max(len(X), 1))
+    for start in track(range(0, len(codes), step), progress, "ranks"):
+        block = slice(start, start + step)
+        items = X[:, block].T
+        order = np.argsort(items, axis=1)
+        ascending = np.take_along_axis(items, order, axis=1)
+        group = np.cumsum(_group_starts(ascending), axis=1) - 1
+        group[np.isnan(ascending)] = -1
+        np.put_along_axis(codes[block], order, group.astype(np.int32), axis=1)
+        orders[block] = order
+    return codes, orders
 
 
 def _group_starts(ascending: FloatArray) -> BoolArray:

@@ -23,7 +23,7 @@ def xi_correlation(X: FloatArray, n_jobs: Jobs = None, progress: Progress = None
 
     X is (n, p), complete, no column constant. Cost: O(n) per pair after sorting each column.
     """
-    codes, order = dense_codes(X)
+    codes, order = dense_codes(X, progress)
     at_most = [np.cumsum(np.bincount(column)) for column in codes]
     directed = np.empty((len(codes), len(codes)))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import cast
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.fit_indices import p_value, rmsea_measures
+from dtstat.core.parallel import Progress
 from dtstat.core.saved import register
 from dtstat.data.frame import Frame
 from dtstat.data.items import ItemData, ItemKind
@@ -118,13 +119,19 @@ class Answers:
         """Whether any item is binary or ordinal."""
         return any(kind != "continuous" for kind in self.kinds)
 
-    def influence(self, latent: LatentCorrelations, most_numbers: int | None = None) -> Influence:
+    def influence(
+        self,
+        latent: LatentCorrelations,
+        most_numbers: int | None = None,
+        progress: Progress = None,
+    ) -> Influence:
         """Influence of the rows on latent correlations."""
         limit = {} if most_numbers is None else {"most_numbers": most_numbers}
         measure, R = latent.measure, latent.R
         return latent_influence(
-            self.values, self.kinds, measure, R, by_content=self.by_content, **limit
-        )
+            self.values, self.kinds, measure, R, by_content=self.by_content, progress=progress,
+            **limit,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,19 +140,23 @@ class Source:
 
     latent: LatentCorrelations
     answers: Answers | None
+    _found: list[Influence] = field(default_factory=list, init=False)
 
     @cached_property
     def rows(self) -> Answers | None:
         """The answers, or rows as the matrix implies them; None if it does not."""
         return _implied_rows(self.latent) if self.answers is None else self.answers
 
-    @cached_property
-    def influence(self) -> Influence:
-        """Influence of the rows on the correlations."""
-        assert self.rows is not None
-        return self.rows.influence(self.latent)
+    def influence(self, progress: Progress = None) -> Influence:
+        """Influence of the rows on the correlations, found when it is first asked for."""
+        if not self._found:
+            assert self.rows is not None
+            self._found.append(self.rows.influence(self.latent, progress=progress))
+        return self._found[0]
 
-    def misfit_scaling(self, n: int) -> Callable[[FactorEstimate], float] | None:
+    def misfit_scaling(
+        self, n: int, progress: Progress = None
+    ) -> Callable[[FactorEstimate], float] | None:
         """Return what tells how much larger than that of normal rows a model's misfit is by chance.
 
         None where that cannot be told: of a matrix of polychoric correlations, with few rows, and
@@ -155,6 +166,9 @@ class Source:
         ----------
         n
             Rows behind an entry.
+        progress
+            True for a bar, or a function of (done, total), of what takes long when it is first
+            called.
         """
         rows, p = self.rows, len(self.latent.R)
         if rows is None or p > _MOST_SCALED or len(rows.values) < _FEWEST_SCALED:
@@ -164,7 +178,7 @@ class Source:
 
         @cache
         def influence() -> Influence:
-            return known.influence(self.latent, max(_SCALED_BY, _FEWEST_SCALED * p**2))
+            return known.influence(self.latent, max(_SCALED_BY, _FEWEST_SCALED * p**2), progress)
 
         return lambda estimate: misfit_scaling(estimate, influence()) * share
 
@@ -192,6 +206,7 @@ def as_reported(
     n: int,
     ratings: bool,
     tested: bool = True,
+    progress: Progress = None,
 ) -> ReportedModel:
     """Fit a structure to the correlations it is reported from, and test it.
 
@@ -209,8 +224,10 @@ def as_reported(
         Whether ratings are modeled as ordinal.
     tested
         Whether to test it, which takes most of the time.
+    progress
+        True for a bar, or a function of (done, total).
     """
-    again = behind_ratings(source) if ratings else None
+    again = behind_ratings(source, progress) if ratings else None
     if again is not None:
         source, estimate = again, fit_factors(again.latent.R, n, support)
     p, d = support.shape
@@ -218,11 +235,11 @@ def as_reported(
     untested = _why_untested(source, estimate, n) if tested else "No test was asked for."
     if untested:
         return ReportedModel(source.latent, estimate, unknown, None, untested)
-    test, errors = robust_inference(source.latent.R, estimate, source.influence, n)
+    test, errors = robust_inference(source.latent.R, estimate, source.influence(progress), n)
     return ReportedModel(source.latent, estimate, errors, test, "")
 
 
-def behind_ratings(source: Source) -> Source | None:
+def behind_ratings(source: Source, progress: Progress = None) -> Source | None:
     """Return polychoric or mixed correlations and their rows; None without ratings.
 
     None, too, where a pair has no such correlation.
@@ -234,7 +251,7 @@ def behind_ratings(source: Source) -> Source | None:
     if any(continuous):
         values = values.copy()
         values[:, continuous] = normal_scores(values[:, continuous])
-    R = latent_correlation_matrix(values, kinds, tables=tables)
+    R = latent_correlation_matrix(values, kinds, progress=progress, tables=tables)
     if not np.isfinite(R).all() or np.abs(np.triu(R, 1)).max() > _PERFECT:
         return None
     measure = "mixed" if any(continuous) else "polychoric"

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
+from dtstat.core.parallel import Progress, track
 from dtstat.core.saved import register
 from dtstat.data.levels import count_columns, count_levels, find_levels
 from dtstat.dependence.pearson import mean_and_sd
@@ -230,9 +231,9 @@ class Marginals:
         return expected
 
 
-def learn_marginals(X: FloatArray) -> Marginals:
+def learn_marginals(X: FloatArray, progress: Progress = None) -> Marginals:
     """Learn the margins of (n, p) answers, NaN for missing ones; every item must vary."""
-    columns = zip(count_columns(X), X.T, strict=True)
+    columns = zip(count_columns(X), track(X.T, progress, "margins"), strict=True)
     margins = [_margin(*(few or count_levels(x))) for few, x in columns]
     return Marginals(*zip(*margins, strict=True))
 
@@ -246,8 +247,8 @@ def normal_scores(X: FloatArray) -> FloatArray:
     return scores
 
 
-def linear_marginals(X: FloatArray) -> Marginals:
-    """Margins that only standardize: mean 0 and variance 1."""
+def linear_marginals(X: FloatArray, progress: Progress = None) -> Marginals:
+    """Margins that only standardize: mean 0 and variance 1; there is nothing to wait for."""
     mean, sd = mean_and_sd(X)
     reach = np.minimum(_FAR, (np.finfo(np.float64).max - np.abs(mean)) / np.maximum(sd, 1.0))
     ends = tuple(np.array([-far, far]) for far in reach)

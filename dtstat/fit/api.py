@@ -243,7 +243,11 @@ def fit(
         many = _fit_many(data, labels, request, run) if known is None else None
         if many is not None:
             return many
-        items = as_items(data) if known is None else pick_items(data, known.item_names)
+        items = (
+            as_items(data, progress=progress)
+            if known is None
+            else pick_items(data, known.item_names, progress)
+        )
         if known is None and not isinstance(data, pd.DataFrame | np.ndarray):
             many = _fit_many(items, labels, request, run)  # of what is read whole only
         if many is not None:
@@ -302,10 +306,10 @@ def _take_matrix(data: Data, n_obs: int | None) -> Data:
     return matrix
 
 
-def pick_items(data: Data, names: tuple[str, ...]) -> ItemData:
+def pick_items(data: Data, names: tuple[str, ...], progress: Progress = None) -> ItemData:
     """Answers to some items; other columns may hold anything."""
     if not isinstance(data, ItemData) and has_names(data):
-        data = as_frame(data)
+        data = as_frame(data, progress)
         known = [str(name) for name in data.columns]
         absent = [name for name in names if name not in known]
         if absent:

@@ -17,6 +17,7 @@ import numpy as np
 
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import EstimationError, EstimationWarning, silenced, warn
+from dtstat.core.parallel import Progress
 from dtstat.curves.result import NonlinearFit
 from dtstat.data.checks import quote_names
 from dtstat.data.description import SampleFacts
@@ -68,6 +69,8 @@ class Problem:
         Rows behind an entry.
     rules
         What the search goes by.
+    progress
+        True for a bar, or a function of (done, total).
     """
 
     dependence: DependenceMatrix
@@ -75,6 +78,7 @@ class Problem:
     screened: FloatArray
     n: int
     rules: Rules
+    progress: Progress = None
 
     @property
     def latent(self) -> LatentCorrelations:
@@ -84,7 +88,7 @@ class Problem:
     @cached_property
     def search(self) -> FramedSearch:
         """Where structures are searched, made when first asked for."""
-        scaling = self.source.misfit_scaling(self.n)
+        scaling = self.source.misfit_scaling(self.n, self.progress)
         if self.screened is not self.latent.R:  # any dependence, whose errors nobody knows
             scaling = None
         return FramedSearch(self.screened, self.dependence, self.n, self.rules, scaling)
@@ -109,7 +113,8 @@ def fit_items(items: ItemData, request: FitRequest, run: Run) -> FitRecord:
             held = _cross_validate(items, fitted, request, run, learn)
     choice = rank_found(fitted, outcome, request.criterion, request.n_factors, held)
     facts = SampleFacts.of(items, whole.dependence.n_obs or items.n_rows)
-    found = conclude(whole, request, run, choice, facts, learn(items.values))
+    margins = learn(items.values, run.progress)
+    found = conclude(whole, request, run, choice, facts, margins)
     hidden = hidden_pairs(items, run.progress)
     hard: tuple[DifficultyPair, ...] = ()
     if request.measure not in LATENT and request.search != GIVEN:
@@ -126,7 +131,7 @@ def fit_matrix(
     known = replace(matrix, n_obs=rows)
     n = rows if n_obs is not None else typical_rows(known)
     latent = latent_correlations(known)
-    problem = Problem(known, Source(latent, None), latent.R, n, request.rules)
+    problem = Problem(known, Source(latent, None), latent.R, n, request.rules, run.progress)
     fitted, outcome = find_structure(problem, request, run)
     choice = rank_found(fitted, outcome, request.criterion, request.n_factors)
     return conclude(problem, request, run, choice, None, None)
@@ -178,7 +183,8 @@ def prepare(items: ItemData, request: FitRequest, run: Run) -> Problem:
     screened = nearest_correlation(np.abs(matrix.values)) if any_dependence else latent.R
     used = items.complete_rows() if missing == "listwise" else items
     source = Source(latent, Answers.of(used))
-    return Problem(matrix, source, screened, typical_rows(matrix), request.rules)
+    n = typical_rows(matrix)
+    return Problem(matrix, source, screened, n, request.rules, run.progress)
 
 
 def typical_rows(matrix: DependenceMatrix) -> int:
@@ -243,7 +249,8 @@ def conclude(
     estimate = fit_factors(problem.latent.R, problem.n, support, tolerance)
     n_obs = cast(int, matrix.n_obs)
     ratings = request.estimator != "linear" and problem.latent.measure not in LATENT
-    reported = as_reported(problem.source, estimate, support, n_obs, ratings, tested)
+    asked = n_obs, ratings, tested, run.progress
+    reported = as_reported(problem.source, estimate, support, *asked)
     exact = heywood_items(reported.estimate)
     return FitRecord(
         call=request,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
+from dtstat.core.parallel import Progress
 from dtstat.dependence.api import Data
 from dtstat.sem.fitting import fit_model
 from dtstat.sem.result import CFAFit
@@ -40,6 +41,7 @@ def cfa(
     parameterization: str = "delta",
     method: str = "joint",
     bounds: str = "none",
+    progress: Progress = None,
 ) -> CFAFit:
     """Fit a confirmatory factor model, or any structural equation model.
 
@@ -148,6 +150,8 @@ def cfa(
         "pos.var": no free variance may become negative; "pos.ov.var" and "pos.lv.var" say so of
         observed and of latent variables only. Single parameters are bounded in the model, by
         ``lower(0)*`` and ``upper(1)*``. At a bound the test and standard errors are only rough.
+    progress
+        True for a bar, or a function of (done, total).
 
     Returns
     -------

@@ -26,7 +26,6 @@ from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.errors import InputError
 
 _TOTAL, _GROUP, _NONE = "total", "group", "none"
-NORMALIZATIONS = (_TOTAL, _GROUP, _NONE)
 
 
 @dataclass(frozen=True)
@@ -187,6 +186,11 @@ def _clusters(column: pd.Series[float], name: str) -> IntArray:
             "cluster",
         )
     return numbers.astype(np.int64)
+
+
+def check_normalization(how: str) -> str:
+    """Return what weights add up to: "total", "group" or "none"."""
+    return checks.choice("sampling_weights_normalization", how, (_TOTAL, _GROUP, _NONE))
 
 
 def normalize(rows: list[Rows], how: str) -> list[Rows]:

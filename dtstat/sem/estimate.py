@@ -12,18 +12,20 @@ import numpy as np
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import EstimationError, EstimationWarning, warn
 from dtstat.core.fit_indices import Test
+from dtstat.core.parallel import Steps
 from dtstat.core.saved import register
 from dtstat.sem.constraints import Constraints
 from dtstat.sem.discrepancy import Block, Discrepancy, Procedure
 from dtstat.sem.exploratory import Exploratory
 from dtstat.sem.matrices import Layout
+from dtstat.sem.optimize import SCORING_STEPS, Information
 from dtstat.sem.parameters import Model
 from dtstat.sem.rows import Sample
 from dtstat.sem.search import check_identified, review_solution, search
 
 Given = Literal["rows", "covariances", "correlations"]
 
-
+STEPS = SCORING_STEPS + 5  # then come information, errors, two tests and what indices rest on
 _LARGEST = 1e70  # a value; squares of products of larger ones are beyond all numbers
 
 
@@ -196,19 +198,23 @@ class SEMEstimate:
 
 
 def estimate_model(
-    discrepancy: Discrepancy, notes: tuple[str, ...] = (), source: Given = "rows"
+    discrepancy: Discrepancy,
+    notes: tuple[str, ...] = (),
+    source: Given = "rows",
+    steps: Steps | None = None,
 ) -> SEMEstimate:
     """Minimize a discrepancy and draw all conclusions that do not depend on which one it is.
 
-    ``notes`` are sentences about the data.
+    ``notes`` are sentences about the data; ``steps`` reports ``STEPS`` of them.
     """
+    steps = steps or Steps()
     model = discrepancy.model
     blocks = Exploratory(model, discrepancy.layouts) if model.exploratory else None
     constraints = Constraints(model, blocks.anchors if blocks else ())
     df = degrees_of_freedom(model, discrepancy.n_moments, constraints.rank)
     found, dropped = search(
         discrepancy.objective,
-        discrepancy.information,
+        _reported(discrepancy.information, steps),
         model,
         discrepancy.starting_moments(),
         constraints,
@@ -221,11 +227,16 @@ def estimate_model(
         space = blocks.space(theta, Constraints(model).space(theta))
     information = discrepancy.information(theta)
     check_identified(information, model, space)
+    steps.done()
     logl, saturated = discrepancy.log_likelihoods(theta)
     covariance = discrepancy.covariance(theta, space)
+    steps.done()
     test = discrepancy.test(theta, df, space)
+    steps.done()
     baseline = discrepancy.baseline()
+    steps.done()
     corrected = discrepancy.corrected(theta, test, baseline, space)
+    steps.done()
     groups = model.groups or ("",)
     improper = [
         note
@@ -238,6 +249,22 @@ def estimate_model(
         (*notes, *dropped, *improper, *_review_test(test)), *corrected, source,
         constraints.rank, information,
     )  # fmt: skip
+
+
+def _reported(information: Information, steps: Steps) -> Information:
+    """Report the information that the scoring steps ask for, which is where time goes.
+
+    A search that starts anew asks again; the end of the steps foreseen is nearer all the same.
+    """
+    foreseen = iter(range(SCORING_STEPS))
+
+    def found(theta: FloatArray) -> FloatArray:
+        value = information(theta)
+        if next(foreseen, None) is not None:
+            steps.done()
+        return value
+
+    return found
 
 
 def _review_test(test: Test) -> tuple[str, ...]:

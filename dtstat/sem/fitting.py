@@ -17,7 +17,7 @@ import pandas as pd
 from dtstat.core import checks
 from dtstat.core.about import __version__
 from dtstat.core.errors import EstimationWarning, InputError, warn
-from dtstat.core.parallel import one_thread
+from dtstat.core.parallel import Progress, one_thread
 from dtstat.data.containers import as_frame, has_names
 from dtstat.data.items import ItemData, as_items
 from dtstat.data.readers import take_columns
@@ -26,12 +26,12 @@ from dtstat.dependence.api import Data
 from dtstat.dependence.matrix import DependenceMatrix
 from dtstat.dependence.moments import Source, rows_of_pairs
 from dtstat.sem.call import LEAST_SQUARES, LIKELIHOOD, SEMCall, choose_procedure
-from dtstat.sem.designs import NORMALIZATIONS, Design, Rows, read_design
+from dtstat.sem.designs import Design, Rows, check_normalization, read_design
 from dtstat.sem.discrepancy import ORDERED_PROCEDURES, Estimator, Procedure
 from dtstat.sem.estimate import SEMEstimate
 from dtstat.sem.exploratory import ROTATIONS
 from dtstat.sem.given_moments import GroupMoments, read_moments
-from dtstat.sem.groups import Groups, check_kinds, find_groups, usable_groups
+from dtstat.sem.groups import Groups, check_kinds, count_rows, find_groups, usable_groups
 from dtstat.sem.likelihood import fit_moments, fit_normal
 from dtstat.sem.model import build_model, check_model
 from dtstat.sem.moment_least_squares import fit_least_squares
@@ -83,10 +83,11 @@ def fit_model(
     parameterization: str,
     method: str,
     bounds: str,
+    progress: Progress,
 ) -> CFAFit:
     """Check the arguments of :func:`cfa`, build the model and fit it."""
     in_steps = checks.choice("method", method, ("joint", "sam")) == "sam"
-    data = _open(data, model)
+    data = _open(data, model, progress)
     moments = read_moments(data, n_obs, means)
     frame, names = _columns(data, moments)
     given = as_model(model, names)
@@ -106,7 +107,7 @@ def fit_model(
     several = (group_names or cluster is not None) and not (moments and None in moments.means)
     wants_means = _check_mean_structure(mean_structure, gaps, growth or bool(several))
     design = _read_design(frame, sampling_weights, cluster, moments is not None)
-    normalization = _check_normalization(sampling_weights_normalization)
+    normalization = check_normalization(sampling_weights_normalization)
     asked = growth, effect_coding, auxiliary, gaps, rotation, fixed_x
     written = _model_options(*asked, group_equal, group_partial, bounds)
     _check_group_arguments(written, group_names)
@@ -122,14 +123,14 @@ def fit_model(
     single = _warn_of_single_items(built.blocks[0])
     with one_thread():
         if moments is not None:
-            estimate = _fit_matrices(built, moments, data, procedure, chosen, in_steps)
+            estimate = _fit_matrices(built, moments, data, procedure, chosen, in_steps, progress)
         elif rows is not None or procedure is None:
-            estimate = fit_ordered(built, cast(OrderedRows, rows), cast(Estimator, chosen))
+            estimate = fit_ordered(built, cast(OrderedRows, rows), chosen, progress)
         else:
-            fit = partial(_fit_rows, procedure=procedure, keep_x=missing in _X, in_steps=in_steps)
+            fit = partial(_fit_rows, procedure, missing in _X, in_steps, progress)
             items = as_items(_select_columns(frame, names, built.observed))
             usable, empty = usable_groups(items, groups, design, gaps, normalization)
-            estimate = fit(built, usable, counts=_counts(items, groups))
+            estimate = fit(built, usable, count_rows(items, groups))
             if written["auxiliary"]:
                 estimate = _with_baseline(estimate, usable, written["auxiliary"], fit)
             single = (*empty, *single)
@@ -192,10 +193,6 @@ def _columns(data: Any, moments: GroupMoments | None) -> tuple[pd.DataFrame, lis
         return pd.DataFrame(), list(moments.names)
     frame = _as_table(data)
     return frame, list(map(str, frame.columns))
-
-
-def _check_normalization(how: str) -> str:
-    return checks.choice("sampling_weights_normalization", how, NORMALIZATIONS)
 
 
 def _procedure(
@@ -355,13 +352,13 @@ def _as_table(data: Any) -> pd.DataFrame:
     return as_frame(data)
 
 
-def _open(data: Any, model: object) -> Any:
+def _open(data: Any, model: object, progress: Progress) -> Any:
     """Read a file of answers; refuse lavaan's order, in which the model comes first."""
     text = isinstance(data, str) and "~" in data and not os.path.exists(data)
     if (text or hasattr(data, "structure")) and not isinstance(model, str):
         said = "Pass the data first: cfa(data, model). The first argument here is a model."
         raise InputError(said, "data")
-    return as_frame(data) if isinstance(data, str | os.PathLike) else data
+    return as_frame(data, progress) if isinstance(data, str | os.PathLike) else data
 
 
 def as_model(model: object, names: Sequence[str]) -> str | Structure:
@@ -429,6 +426,7 @@ def _fit_matrices(
     procedure: Procedure | None,
     estimator: str,
     in_steps: bool,
+    progress: Progress,
 ) -> SEMEstimate:
     """Fit a model to covariances or correlations, which may come from a matrix of dependence."""
     matrix = data if isinstance(data, DependenceMatrix) else None
@@ -441,7 +439,7 @@ def _fit_matrices(
     check_model(model, source, means=None not in moments.means)
     counted = None if matrix is None else rows_of_pairs(matrix, model.observed)
     parts = [(S, mean, counted or n) for S, mean, n in moments.of(model.observed)]
-    return fit_moments(model, parts, procedure, source)
+    return fit_moments(model, parts, procedure, source, progress)
 
 
 def _select_columns(frame: pd.DataFrame, names: list[str], wanted: tuple[str, ...]) -> pd.DataFrame:
@@ -451,25 +449,21 @@ def _select_columns(frame: pd.DataFrame, names: list[str], wanted: tuple[str, ..
     return take_columns(frame, [names.index(name) for name in wanted])
 
 
-def _counts(items: ItemData, groups: Groups | None) -> list[int]:
-    """Rows given, of each group."""
-    return [int(own.sum()) for own in groups.rows] if groups else [items.n_rows]
-
-
 def _fit_rows(
-    model: Model,
-    rows: list[Rows],
     procedure: Procedure,
-    counts: list[int],
     keep_x: bool,
     in_steps: bool,
+    progress: Progress,
+    model: Model,
+    rows: list[Rows],
+    counts: list[int],
 ) -> SEMEstimate:
     """Fit a model to the rows of each group, by likelihood or by least squares."""
     if in_steps:
-        return fit_sam(model, rows, procedure, counts)
+        return fit_sam(model, rows, procedure, counts, progress)
     if not procedure.likelihood:
-        return fit_least_squares(model, rows, procedure, counts)
-    return fit_normal(model, rows, procedure, counts, keep_x)
+        return fit_least_squares(model, rows, procedure, counts, progress)
+    return fit_normal(model, rows, procedure, counts, keep_x, progress)
 
 
 def _check_auxiliary(auxiliary: Iterable[str] | None, gaps: bool) -> tuple[str, ...]:
@@ -496,5 +490,5 @@ def _with_baseline(
     model = build_model(text, observed, True, groups=groups, auxiliary=auxiliary)
     order = [observed.index(name) for name in model.observed]
     moved = [replace(one, X=one.X[:, order]) for one in rows]
-    found = fit(model, moved, counts=[len(one) for one in rows])
+    found = fit(model, moved, [len(one) for one in rows])
     return replace(estimate, baseline=found.test, corrected_baseline=found.corrected)

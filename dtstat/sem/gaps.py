@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dtstat.core.arrays import FloatArray
+from dtstat.core.parallel import Steps
 from dtstat.sem.matrices import Implied, NotPositiveDefiniteError, inverse
 from dtstat.sem.rows import Batch
 
@@ -43,32 +44,42 @@ def likelihood(
     return value, G, g
 
 
-def expected_information(batches: Sequence[Batch], implied: Implied) -> FloatArray:
+def expected_information(
+    batches: Sequence[Batch], implied: Implied, steps: Steps | None = None
+) -> FloatArray:
     """(slots, slots) expected information per row, given the patterns."""
     total = np.zeros((implied.U.shape[1],) * 2)
-    for batch, at, uu, vv, uv in _products(batches, implied):
+    for batch, at, uu, vv, uv in _products(batches, implied, steps):
         total += np.einsum("k,kab->ab", batch.share, uu * vv + uv * np.swapaxes(uv, 1, 2))
         total += _mean_information(batch, at, implied)
     return total
 
 
-def linearized_hessian(batches: Sequence[Batch], implied: Implied) -> FloatArray:
+def linearized_hessian(
+    batches: Sequence[Batch], implied: Implied, steps: Steps | None = None
+) -> tuple[FloatArray, FloatArray]:
     """(slots, slots) second derivative per row for Σ and μ linear in the parameters.
 
     A pattern contributes, with N = Σ e eᵀ over its rows of E, for ∂Σ/∂θ_a = u_a v_aᵀ + v_a u_aᵀ,
 
         tr(W_p ∂Σ_a (N − ½ w W_p) ∂Σ_b) + w (∂μ_aᵀ W_p ∂μ_b) + w eᵀ(∂Σ_a W_p ∂μ_b + ∂Σ_b W_p ∂μ_a).
+
+    Returns the expected information, too, which is on the way.
     """
     W, _ = implied.inverse
-    total = np.zeros((implied.U.shape[1],) * 2)
+    total, expected = np.zeros((2, *(implied.U.shape[1],) * 2))
     UWm, VWm = implied.U.T @ W @ implied.dmu, implied.V.T @ W @ implied.dmu
-    for batch, at, uu, vv, uv in _products(batches, implied):
+    for batch, at, uu, vv, uv in _products(batches, implied, steps):
         s, t = at.E @ implied.U, at.E @ implied.V
         ss, tt, st = (np.swapaxes(a, 1, 2) @ b for a, b in ((s, s), (t, t), (s, t)))
         half = np.einsum("kba,kab->ab", st, uv)
         total += half + half.T + np.einsum("kab,kab->ab", ss, vv) + np.einsum("kab,kab->ab", tt, uu)
-        total -= np.einsum("k,kab->ab", batch.share, uu * vv + uv * np.swapaxes(uv, 1, 2))
-        total += _mean_information(batch, at, implied)
+        known = np.einsum("k,kab->ab", batch.share, uu * vv + uv * np.swapaxes(uv, 1, 2))
+        of_means = _mean_information(batch, at, implied)
+        expected += known
+        expected += of_means
+        total -= known
+        total += of_means
         if not implied.dmu.any():
             continue
         s, t = (np.sqrt(batch.share)[:, None] * part[:, 0] for part in (s, t))
@@ -77,10 +88,12 @@ def linearized_hessian(batches: Sequence[Batch], implied: Implied) -> FloatArray
         moved = s[:, None] * (B @ implied.V) + t[:, None] * (B @ implied.U)
         cross -= np.einsum("kga,kgb->ab", moved, B @ implied.dmu, optimize=True)
         total += cross + cross.T
-    return total
+    return total, expected
 
 
-def saturated_hessian(batches: Sequence[Batch], Sigma: FloatArray, mu: FloatArray) -> FloatArray:
+def saturated_hessian(
+    batches: Sequence[Batch], Sigma: FloatArray, mu: FloatArray, steps: Steps | None = None
+) -> FloatArray:
     """Second derivative per row in all variances and covariances (row by row), then all means.
 
     Here ∂Σ/∂σ_ij is a matrix of ones and zeros, so all entries come from two sums over the
@@ -90,7 +103,7 @@ def saturated_hessian(batches: Sequence[Batch], Sigma: FloatArray, mu: FloatArra
     p = len(W)
     i, j = np.tril_indices(p)
     square, cross, means = np.zeros((len(i),) * 2), np.zeros((p, p, p)), np.zeros((p, p))
-    for batch, at, Wp in _inverses(batches, W, mu):
+    for batch, at, Wp in _inverses(batches, W, mu, steps):
         wW = batch.share[:, None, None] * Wp
         M = np.swapaxes(at.E, 1, 2) @ at.E - 0.5 * wW
         square += Wp[:, i, j].T @ M[:, i, j]
@@ -139,32 +152,35 @@ def _weigh(batch: Batch, W: FloatArray, mu: FloatArray) -> _Weighted:
 
 
 def _products(
-    batches: Sequence[Batch], implied: Implied
+    batches: Sequence[Batch], implied: Implied, steps: Steps | None
 ) -> Iterator[tuple[Batch, _Weighted, FloatArray, FloatArray, FloatArray]]:
     """UᵀW_pU, VᵀW_pV and UᵀW_pV of every pattern, as many at a time as memory allows."""
     W, _ = implied.inverse
     U, V = implied.U, implied.V
     UU, VV, UV = U.T @ W @ U, V.T @ W @ V, U.T @ W @ V
     size = max(1, _CHUNK // max(UU.size, 1))
-    for whole in batches:
-        for start in range(0, len(whole.share), size):
-            batch = whole.part(slice(start, start + size))
-            at = _weigh(batch, W, implied.mu)
-            x, y = np.swapaxes(at.B, 1, 2) @ U, np.swapaxes(at.B, 1, 2) @ V
-            xt, yt = np.swapaxes(x, 1, 2), np.swapaxes(y, 1, 2)
-            yield batch, at, UU - xt @ x, VV - yt @ y, UV - xt @ y
+    for batch in _cut(batches, size, steps):
+        at = _weigh(batch, W, implied.mu)
+        x, y = np.swapaxes(at.B, 1, 2) @ U, np.swapaxes(at.B, 1, 2) @ V
+        xt, yt = np.swapaxes(x, 1, 2), np.swapaxes(y, 1, 2)
+        yield batch, at, UU - xt @ x, VV - yt @ y, UV - xt @ y
 
 
 def _inverses(
-    batches: Sequence[Batch], W: FloatArray, mu: FloatArray
+    batches: Sequence[Batch], W: FloatArray, mu: FloatArray, steps: Steps | None = None
 ) -> Iterator[tuple[Batch, _Weighted, FloatArray]]:
     """(k, p, p) W_p of every pattern, as many at a time as memory allows."""
-    for whole in batches:
-        for start in range(0, len(whole.share), size := max(1, _CHUNK // len(W))):
-            batch = whole.part(slice(start, start + size))
-            at = _weigh(batch, W, mu)
-            Wp = W - at.B @ np.swapaxes(at.B, 1, 2)
-            yield batch, at, Wp * batch.seen[:, :, None] * batch.seen[:, None]
+    for batch in _cut(batches, max(1, _CHUNK // len(W)), steps):
+        at = _weigh(batch, W, mu)
+        Wp = W - at.B @ np.swapaxes(at.B, 1, 2)
+        yield batch, at, Wp * batch.seen[:, :, None] * batch.seen[:, None]
+
+
+def _cut(batches: Sequence[Batch], size: int, steps: Steps | None) -> Iterator[Batch]:
+    """Cut batches into some of at most ``size`` patterns, which are parts of a step."""
+    cuts = [(whole, k) for whole in batches for k in range(0, len(whole.share), size)]
+    for whole, k in (steps or Steps()).through(cuts):
+        yield whole.part(slice(k, k + size))
 
 
 def _mean_information(batch: Batch, at: _Weighted, implied: Implied) -> FloatArray:

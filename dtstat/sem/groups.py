@@ -137,6 +137,11 @@ _KINDS: dict[str, Callable[[Parameter, frozenset[str]], bool]] = {
 }
 
 
+def count_rows(items: ItemData, groups: Groups | None) -> list[int]:
+    """Rows given, of each group."""
+    return [int(own.sum()) for own in groups.rows] if groups else [items.n_rows]
+
+
 def check_kinds(group_equal: object) -> tuple[str, ...]:
     """Names of kinds of parameters; lavaan's spelling with dots is understood."""
     if group_equal is None:

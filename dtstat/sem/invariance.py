@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from dtstat.core import canvas, checks
+from dtstat.core.parallel import Progress
 from dtstat.core.saved import Saved, register
 from dtstat.core.tables import Printed, Summary, Table
 from dtstat.data.containers import as_frame
@@ -192,6 +193,7 @@ def invariance(
     group_partial: Iterable[str] | str | None = None,
     std_lv: bool = False,
     method: str = "default",
+    progress: Progress = None,
 ) -> Invariance:
     """Test whether items measure the same in all groups, one step at a time.
 
@@ -213,6 +215,8 @@ def invariance(
         Parameters that stay free in all steps, as in "x3 ~ 1": partial invariance.
     method
         Difference test, as in :func:`dtstat.compare_models`.
+    progress
+        True for a bar of each step, or a function of (done, total).
 
     Returns
     -------
@@ -235,7 +239,7 @@ def invariance(
     >>> found.rejected
     'scalar'
     """
-    frame = as_frame(data)
+    frame = as_frame(data, progress)
     model = as_model(model, list(map(str, frame.columns)))
     if ordered is None:
         ordered = ordered_columns(frame, model, estimator, missing) or None
@@ -255,6 +259,7 @@ def invariance(
         n_groups = len(find_groups(frame, group).names)
         plain = _as_text(model)
         texts = {step: plain + _identified(plain, items, step, n_groups) for step in chosen}
+    given |= {"progress": progress}
     fits = [cfa(frame, texts[step], group_equal=ladder[step], **given) for step in chosen]
     comparison = compare_models(*fits, names=chosen, method=method)
     tests = [score_test(fit) for fit in fits[1:]]

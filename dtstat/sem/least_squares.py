@@ -44,6 +44,7 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray
 from dtstat.core.errors import EstimationError
 from dtstat.core.fit_indices import Test
+from dtstat.core.parallel import Steps
 from dtstat.sem.constraints import Constraints
 from dtstat.sem.discrepancy import ORDERED_PROCEDURES, Block, Estimator, Procedure, inverse_within
 from dtstat.sem.estimate import SEMEstimate, estimate_model
@@ -77,10 +78,14 @@ def fit_least_squares(
     samples: Sequence[OrderedSample],
     estimator: Estimator,
     notes: tuple[str, ...] = (),
+    steps: Steps | None = None,
 ) -> SEMEstimate:
-    """Fit a model to the statistics of ordered (and continuous) items of each group."""
+    """Fit a model to the statistics of ordered (and continuous) items of each group.
+
+    ``steps`` reports the ``STEPS`` of the fit.
+    """
     discrepancy = LeastSquares(model, samples, ORDERED_PROCEDURES[estimator])
-    estimate = estimate_model(discrepancy, notes)
+    estimate = estimate_model(discrepancy, notes, steps=steps)
     return replace(estimate, model=_with_dependent(estimate.model, estimate.theta))
 
 

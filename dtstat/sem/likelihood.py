@@ -13,6 +13,7 @@ import numpy as np
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import EstimationError, EstimationWarning, warn
 from dtstat.core.fit_indices import Test
+from dtstat.core.parallel import Progress, Steps
 from dtstat.sem.designs import Rows
 from dtstat.sem.discrepancy import (
     PROCEDURES,
@@ -22,7 +23,7 @@ from dtstat.sem.discrepancy import (
     Procedure,
     inverse_within,
 )
-from dtstat.sem.estimate import SEMEstimate, estimate_model
+from dtstat.sem.estimate import STEPS, SEMEstimate, estimate_model
 from dtstat.sem.matrices import Layout
 from dtstat.sem.normal import (
     Covariates,
@@ -68,6 +69,7 @@ def fit_normal(
     estimator: Estimator | Procedure,
     n_given: int | Sequence[int],
     keep_x: bool = False,
+    progress: Progress = None,
 ) -> SEMEstimate:
     """Fit by maximum likelihood; rows may have gaps if means are modeled.
 
@@ -88,10 +90,12 @@ def fit_normal(
     if lost:
         notes = (f"{lost} rows were left out: they do not answer all observed predictors.",)
         warn(notes[0], EstimationWarning, stacklevel=2)
-    samples = [sample_of(one, model.mean_structure) for one in kept]
-    apart = _note_pairs_apart(samples, model)
-    likelihood = NormalLikelihood(model, samples, procedure, counts, kept, bool(apart))
-    return estimate_model(likelihood, (*notes, *apart))
+    with Steps(progress, "model", 1 + STEPS) as steps:
+        samples = [sample_of(one, model.mean_structure) for one in kept]
+        apart = _note_pairs_apart(samples, model)
+        likelihood = NormalLikelihood(model, samples, procedure, counts, kept, bool(apart), steps)
+        steps.done()
+        return estimate_model(likelihood, (*notes, *apart), steps=steps)
 
 
 def sample_of(rows: Rows, means: bool) -> Sample:
@@ -107,6 +111,7 @@ def fit_moments(
     moments: Sequence[tuple[FloatArray, FloatArray | None, int]],
     procedure: Procedure,
     source: Literal["covariances", "correlations"],
+    progress: Progress = None,
 ) -> SEMEstimate:
     """Fit to covariances (divisor n − 1) or correlations, means and rows of each group.
 
@@ -124,7 +129,8 @@ def fit_moments(
             complete_sample(S * ((n - 1) / n), mean if model.mean_structure else None, n)
         )
     likelihood = NormalLikelihood(model, samples, procedure, [n for _, _, n in moments])
-    return estimate_model(likelihood, source=source)
+    with Steps(progress, "model", STEPS) as steps:
+        return estimate_model(likelihood, source=source, steps=steps)
 
 
 class NormalLikelihood:
@@ -144,6 +150,8 @@ class NormalLikelihood:
         The rows of each group, which robust procedures need.
     apart
         Whether some pairs of items are never answered together.
+    steps
+        What long passes over the rows report to.
     """
 
     def __init__(
@@ -154,9 +162,10 @@ class NormalLikelihood:
         n_given: Sequence[int],
         rows: Sequence[Rows] | None = None,
         apart: bool = False,
+        steps: Steps | None = None,
     ) -> None:
         self.samples, self.procedure, self._n_given = tuple(samples), procedure, n_given
-        self._apart = apart
+        self._apart, self._steps = apart, steps
         self._moments = [(pairwise_moments if apart else saturated_moments)(s) for s in samples]
         self.means = [mean for _, mean in self._moments]
         if rows is not None and not samples[0].means:
@@ -198,7 +207,7 @@ class NormalLikelihood:
     def _sum(self, information: Callable[..., FloatArray], theta: FloatArray) -> FloatArray:
         total = np.zeros((len(theta), len(theta)))
         for share, sample, layout in zip(self._shares, self.samples, self.layouts, strict=True):
-            total += share * information(sample, layout, theta)
+            total += share * information(sample, layout, theta, self._steps)
         return total
 
     def covariance(self, theta: FloatArray, space: FloatArray) -> FloatArray:
@@ -303,7 +312,9 @@ class NormalLikelihood:
                 total += saturated_score_trace(rows, sample, S, mean)
             else:
                 given = Covariates(tuple(self._covariates), S, mean)
-                total += conditional_score_trace(rows, sample, self.model.observed, given)
+                total += conditional_score_trace(
+                    rows, sample, self.model.observed, given, self._steps
+                )
         return total
 
     def baseline(self) -> Test:
@@ -328,7 +339,7 @@ class NormalLikelihood:
             layout = independence_layout(self.model.observed, sample.means, given, x)
             theta = parameters_of(layout, Sigma, mu)
             if kind == "yuan.bentler.mplus":
-                own += score_trace(self._rows[k], sample, layout, theta, self._bread)
+                own += score_trace(self._rows[k], sample, layout, theta, self._bread, self._steps)
                 continue
             W = normal_weights(Sigma, sample.means)
             D = moment_derivatives(layout, theta, sample.means)
@@ -353,7 +364,7 @@ class NormalLikelihood:
         return corrected_for_gaps(
             self.samples, self.layouts, theta, space, self._moments, test.df,
             self._rows if self.procedure.robust else None, self._covariates,
-            predictor_positions(self.model),
+            predictor_positions(self.model), self._steps,
         )  # fmt: skip
 
     @property

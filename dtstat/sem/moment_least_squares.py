@@ -15,9 +15,10 @@ import numpy as np
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import EstimationError
 from dtstat.core.fit_indices import Test
+from dtstat.core.parallel import Progress, Steps
 from dtstat.sem.designs import Rows
 from dtstat.sem.discrepancy import Block, Procedure, inverse_within
-from dtstat.sem.estimate import SEMEstimate, estimate_model
+from dtstat.sem.estimate import STEPS, SEMEstimate, estimate_model
 from dtstat.sem.likelihood import (
     count_moments,
     covariate_positions,
@@ -41,10 +42,17 @@ from dtstat.sem.second_moments import (
 
 
 def fit_least_squares(
-    model: Model, rows: Sequence[Rows], procedure: Procedure, n_given: Sequence[int]
+    model: Model,
+    rows: Sequence[Rows],
+    procedure: Procedure,
+    n_given: Sequence[int],
+    progress: Progress = None,
 ) -> SEMEstimate:
     """Fit a model to rows without gaps, one set per group."""
-    return estimate_model(MomentLeastSquares(model, rows, procedure, n_given))
+    with Steps(progress, "model", 1 + STEPS) as steps:
+        distance = MomentLeastSquares(model, rows, procedure, n_given)
+        steps.done()
+        return estimate_model(distance, steps=steps)
 
 
 class MomentLeastSquares:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
+from dtstat.core.parallel import Steps
 from dtstat.sem import gaps
 from dtstat.sem.matrices import (
     Implied,
@@ -65,11 +66,13 @@ def likelihood(
     return value, W - WA @ W - np.outer(e, e), e
 
 
-def expected_information(sample: Sample, layout: Layout, theta: FloatArray) -> FloatArray:
+def expected_information(
+    sample: Sample, layout: Layout, theta: FloatArray, steps: Steps | None = None
+) -> FloatArray:
     """(q, q) expected information per row; with gaps, given the patterns."""
     implied = layout.implied(theta)
     if not sample.complete:
-        return layout.collect_square(gaps.expected_information(sample.batches, implied))
+        return layout.collect_square(gaps.expected_information(sample.batches, implied, steps))
     W, _ = implied.inverse
     total = covariance_information(implied, W)
     if sample.means:
@@ -77,7 +80,9 @@ def expected_information(sample: Sample, layout: Layout, theta: FloatArray) -> F
     return layout.collect_square(total)
 
 
-def observed_information(sample: Sample, layout: Layout, theta: FloatArray) -> FloatArray:
+def observed_information(
+    sample: Sample, layout: Layout, theta: FloatArray, steps: Steps | None = None
+) -> FloatArray:
     """(q, q) observed information per row.
 
     The second derivatives of Σ and μ, which meet the gradient summed over all patterns, are
@@ -85,7 +90,8 @@ def observed_information(sample: Sample, layout: Layout, theta: FloatArray) -> F
     """
     implied = layout.implied(theta)
     _, G, g = likelihood(sample, implied.Sigma, implied.mu)
-    fixed = layout.collect_square(gaps.linearized_hessian(sample.batches, implied))
+    linear, expected = gaps.linearized_hessian(sample.batches, implied, steps)
+    fixed = layout.collect_square(linear)
 
     def gradient(at: FloatArray) -> FloatArray:
         there = layout.implied(at)
@@ -95,7 +101,11 @@ def observed_information(sample: Sample, layout: Layout, theta: FloatArray) -> F
     q = len(theta)
     H = np.zeros((q, q))
     # what one row tells of a parameter sets its scale, whatever the units of the items
-    known = np.diag(expected_information(sample, layout, theta))
+    known = np.diag(
+        expected_information(sample, layout, theta)
+        if sample.complete
+        else layout.collect_square(expected)
+    )
     own = np.flatnonzero(known > 0)  # the others are parameters of other groups
     scale = 1.0 / np.sqrt(np.where(known > 0, known, 1.0))
     for k in own:

@@ -24,7 +24,7 @@ _IMPOSSIBLE = (ArithmeticError, np.linalg.LinAlgError)
 _DECREMENT = 1e-13  # half of it is the expected further fall of the objective
 _ROUNDING = 1e-25  # the same, where steps no longer change the digits that are printed
 _POLISHING_STEPS = 20
-_SCORING_STEPS = 4
+SCORING_STEPS = 4
 _STEPS = 500
 _HALVINGS = 30
 
@@ -69,7 +69,7 @@ def _run_scoring(objective: Objective, information: Information, theta: FloatArr
     value, g = objective(theta)
     H = np.empty((len(theta), len(theta)))
     for iteration in range(1, _STEPS + 1):
-        if iteration <= _SCORING_STEPS:
+        if iteration <= SCORING_STEPS:
             H = _invert(information(theta))
         step = -H @ g
         decrement = -float(g @ step)
@@ -80,7 +80,7 @@ def _run_scoring(objective: Objective, information: Information, theta: FloatArr
         if moved is None:
             # no further fall is possible at working precision
             return Minimum(theta, value, iteration, decrement < 1e-9, ())
-        if iteration >= _SCORING_STEPS:
+        if iteration >= SCORING_STEPS:
             H = _update_inverse(H, moved[0] - theta, moved[2] - g)
         theta, value, g = moved
     return Minimum(theta, value, _STEPS, False, ())

@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import cast
 
 import numpy as np
 
 from dtstat.core.arrays import FloatArray
 from dtstat.core.errors import EstimationWarning, InputError, warn
+from dtstat.core.parallel import Progress, Steps
 from dtstat.data.items import ItemData, ItemKind, as_items, check_usable
 from dtstat.sem.designs import Design, Rows, normalize
 from dtstat.sem.discrepancy import Estimator
-from dtstat.sem.estimate import SEMEstimate
+from dtstat.sem.estimate import STEPS, SEMEstimate
 from dtstat.sem.groups import Groups
 from dtstat.sem.least_squares import OrderedSample, fit_least_squares
-from dtstat.sem.ordinal_moments import ordinal_moments
+from dtstat.sem.ordinal_moments import MOMENT_STEPS, ordinal_moments
 from dtstat.sem.parameters import Model
 
 _FEWEST = 2  # rows that two items must have in common
@@ -131,23 +133,31 @@ def _categories(
     return counts
 
 
-def fit_ordered(model: Model, rows: OrderedRows, estimator: Estimator = "wlsmv") -> SEMEstimate:
+def fit_ordered(
+    model: Model,
+    rows: OrderedRows,
+    estimator: str = "wlsmv",
+    progress: Progress = None,
+) -> SEMEstimate:
     """Fit a model to rows of ordered (and continuous) items.
 
     The model has been built with the categories of the rows (``ordered=rows.ordered``).
     """
     samples = []
-    for part, n_given, group in zip(rows.parts, rows.n_given, rows.groups, strict=True):
-        try:
-            samples.append(_sample(model, rows, part, n_given))
-        except InputError as error:
-            if not group:
-                raise
-            raise InputError(f"In group '{group}': {error}", error.argument) from None
-    return fit_least_squares(model, samples, estimator, rows.notes)
+    with Steps(progress, "model", MOMENT_STEPS * len(rows.parts) + STEPS) as steps:
+        for part, n_given, group in zip(rows.parts, rows.n_given, rows.groups, strict=True):
+            try:
+                samples.append(_sample(model, rows, part, n_given, steps))
+            except InputError as error:
+                if not group:
+                    raise
+                raise InputError(f"In group '{group}': {error}", error.argument) from None
+        return fit_least_squares(model, samples, cast(Estimator, estimator), rows.notes, steps)
 
 
-def _sample(model: Model, rows: OrderedRows, part: Rows, n_given: int) -> OrderedSample:
+def _sample(
+    model: Model, rows: OrderedRows, part: Rows, n_given: int, steps: Steps
+) -> OrderedSample:
     """Statistics of one group."""
     covariates = model.covariates
     y = [name for name in model.observed if name not in covariates]
@@ -157,7 +167,7 @@ def _sample(model: Model, rows: OrderedRows, part: Rows, n_given: int) -> Ordere
     _check_covariates(X, covariates)
     moments = ordinal_moments(
         Y, ["ordinal" if name in rows.ordered else "continuous" for name in y], y, None, X,
-        covariates, part.weights, part.clusters,
+        covariates, part.weights, part.clusters, steps,
     )  # fmt: skip
     S, mean = replace(part, X=X).moments()
     if part.weights is None:

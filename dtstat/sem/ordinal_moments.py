@@ -31,6 +31,7 @@ import numpy as np
 from dtstat.core.arrays import BoolArray, FloatArray, IntArray
 from dtstat.core.checks import choice
 from dtstat.core.errors import InputError
+from dtstat.core.parallel import Steps
 from dtstat.core.saved import register
 from dtstat.dependence.bivariate_normal import RHO_MAX
 from dtstat.dependence.ordinal_scores import (
@@ -53,6 +54,7 @@ from dtstat.sem.designs import Rows
 
 _MOST_CATEGORIES = 50  # the table of two items holds their product, each cell with its scores
 _NO_SLOPES = np.empty(0)
+MOMENT_STEPS = 3
 _PERFECT = RHO_MAX - 1e-6  # the search for a correlation ends within this of its bound
 _NO_VARIANCE = 1e-12  # share of the size of the numbers below which a spread is rounding error
 
@@ -150,6 +152,7 @@ def ordinal_moments(
     covariate_names: Sequence[str] = (),
     weights: FloatArray | None = None,
     clusters: IntArray | None = None,
+    steps: Steps | None = None,
 ) -> OrdinalMoments:
     """Two-step moments of ordinal, binary and continuous items, and their covariance.
 
@@ -180,6 +183,8 @@ def ordinal_moments(
         (n, c) complete values of covariates that the items regress on, and their names.
     weights, clusters
         (n,) positive weights of the rows, and numbers of their clusters, from 0.
+    steps
+        Reports ``MOMENT_STEPS``: correlations, influences, and what they add up to.
 
     Returns
     -------
@@ -212,12 +217,14 @@ def ordinal_moments(
     X = np.empty((len(values), 0)) if covariates is None else covariates
     by_rows = X.shape[1] > 0 or weights is not None or bool(np.isnan(values).any())
     w = np.ones(len(values)) if weights is None else weights
-    steps = (
-        _Regressions(values, continuous, X, w, names)
+    steps = steps or Steps()
+    found = (
+        _Regressions(values, continuous, X, w, names, steps)
         if by_rows
         else _Margins(values, kinds, continuous)
     )
-    margins, R = steps.margins, steps.correlations
+    steps.done()
+    margins, R = found.margins, found.correlations
     _check_correlations(R, names)
     tau = tuple(m.thresholds for m in margins)
     levels = tuple(
@@ -225,15 +232,17 @@ def ordinal_moments(
         for column, z in zip(values.T, continuous, strict=True)
     )
     means, sd = np.array([m.mean for m in margins]), np.array([m.sd for m in margins])
-    s = stack_statistics(tau, means, R * sd * sd[:, None], continuous, steps.slopes)
-    F = steps.influences(derivative)
+    s = stack_statistics(tau, means, R * sd * sd[:, None], continuous, found.slopes)
+    F = found.influences(derivative, steps)
+    steps.done()
     rows = Rows(values, weights, clusters)
     gamma = rows.squares(F)
-    products = F if derivative == "product" else steps.influences("product")
+    products = F if derivative == "product" else found.influences("product", steps)
     inverse = rows.total / np.einsum("n,nk,nk->k", w**2, products, products)
+    steps.done()
     return OrdinalMoments(
         rows.total, tuple(names), continuous, tau, means, sd**2, R, s, gamma, inverse, levels,
-        tuple(covariate_names), steps.slopes,
+        tuple(covariate_names), found.slopes,
     )  # fmt: skip
 
 
@@ -252,8 +261,8 @@ class _Margins:
             for column, z in zip(self._values.T, self._continuous, strict=True)
         ]
 
-    def influences(self, derivative: Derivative) -> FloatArray:
-        return row_influences(self._margins(derivative), self.correlations, derivative)
+    def influences(self, derivative: Derivative, steps: Steps) -> FloatArray:
+        return row_influences(self._margins(derivative), self.correlations, derivative, steps)
 
 
 class _Regressions:
@@ -266,6 +275,7 @@ class _Regressions:
         X: FloatArray,
         weights: FloatArray,
         names: Sequence[str],
+        steps: Steps,
     ) -> None:
         self._values, self._continuous, self._X, self._names = values, continuous, X, names
         self._weights = weights
@@ -273,7 +283,7 @@ class _Regressions:
         self.slopes = np.array([margin.slopes for margin in self.margins])
         p = len(continuous)
         self.correlations = np.eye(p)
-        for i, j in combinations(range(p), 2):
+        for i, j in steps.through([*combinations(range(p), 2)]):
             rho = residual_correlation(self.margins[i], self.margins[j])
             self.correlations[i, j] = self.correlations[j, i] = rho
 
@@ -291,7 +301,7 @@ class _Regressions:
                 ) from None
         return found
 
-    def influences(self, derivative: Derivative) -> FloatArray:
+    def influences(self, derivative: Derivative, steps: Steps) -> FloatArray:
         """As :func:`row_influences`, with the slopes."""
         margins, R, c = self._regressions(derivative), self.correlations, self._X.shape[1]
         cuts = [max(m.thresholds.size, 1) for m in margins]
@@ -304,7 +314,7 @@ class _Regressions:
                 + R[i, j] * (scale[i] + scale[j])
             )
             * (margins[i].sd * margins[j].sd)
-            for i, j in combinations(range(len(margins)), 2)
+            for i, j in steps.through([*combinations(range(len(margins)), 2)])
         ]
         n = len(self._values)
         return np.hstack([*locations, *slopes, *variances, np.reshape(pairs, (-1, n)).T])
@@ -327,7 +337,9 @@ def stack_statistics(
     return np.concatenate([*first, slopes.ravel(), own, covariances.T[above]])
 
 
-def row_influences(margins: Sequence[Margin], R: FloatArray, derivative: Derivative) -> FloatArray:
+def row_influences(
+    margins: Sequence[Margin], R: FloatArray, derivative: Derivative, steps: Steps | None = None
+) -> FloatArray:
     """Influence of each row on each statistic, shape (n, q), given correlations ``R`` (p, p).
 
     A covariance is c = ρ σ_i σ_j, so F_c = σ_i σ_j F_ρ + c (F_vi / v_i + F_vj / v_j) / 2.
@@ -338,7 +350,8 @@ def row_influences(margins: Sequence[Margin], R: FloatArray, derivative: Derivat
     variances = [F[:, cut:] for F, cut in zip(items, cuts, strict=True)]
     scale = [F.sum(axis=1) / (2 * m.sd**2) for m, F in zip(margins, variances, strict=True)]
     pairs = np.empty((len(items[0]), len(margins) * (len(margins) - 1) // 2))
-    for column, (i, j) in enumerate(combinations(range(len(margins)), 2)):
+    every = [*combinations(range(len(margins)), 2)]
+    for column, (i, j) in enumerate((steps or Steps()).through(every)):
         F_rho = pair_influence(margins[i], margins[j], R[i, j], derivative)
         pairs[:, column] = (F_rho + R[i, j] * (scale[i] + scale[j])) * margins[i].sd * margins[j].sd
     return np.hstack([*locations, *variances, pairs])

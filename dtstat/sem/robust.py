@@ -28,6 +28,7 @@ import numpy as np
 
 from dtstat.core.arrays import FloatArray
 from dtstat.core.fit_indices import Test
+from dtstat.core.parallel import Steps
 from dtstat.sem.designs import Rows
 from dtstat.sem.discrepancy import Info
 from dtstat.sem.gaps import saturated_hessian
@@ -51,14 +52,19 @@ MOST_ITEMS = 60
 
 
 def score_trace(
-    rows: Rows, sample: Sample, layout: Layout, theta: FloatArray, information: Info = "observed"
+    rows: Rows,
+    sample: Sample,
+    layout: Layout,
+    theta: FloatArray,
+    information: Info = "observed",
+    steps: Steps | None = None,
 ) -> float:
     """tr(B A⁻¹) of a model: the expected −2 log-likelihood its parameters take up.
 
     Equals the number of parameters if the rows are normal and the model is right.
     """
     find = expected_information if information == "expected" else observed_information
-    return _trace(find(sample, layout, theta), rows, sample, layout, theta)
+    return _trace(find(sample, layout, theta, steps), rows, sample, layout, theta)
 
 
 def saturated_score_trace(rows: Rows, sample: Sample, S: FloatArray, m: FloatArray) -> float:
@@ -81,7 +87,11 @@ def saturated_score_trace(rows: Rows, sample: Sample, S: FloatArray, m: FloatArr
 
 
 def conditional_score_trace(
-    rows: Rows, sample: Sample, names: tuple[str, ...], covariates: Covariates
+    rows: Rows,
+    sample: Sample,
+    names: tuple[str, ...],
+    covariates: Covariates,
+    steps: Steps | None = None,
 ) -> float:
     """tr(B₁ A₁⁻¹) of the saturated model, given the observed predictors (if any).
 
@@ -93,7 +103,8 @@ def conditional_score_trace(
         A = expected_information(sample, layout, theta)
     else:
         free = layout.free > 0
-        A = saturated_hessian(sample.batches, covariates.Sigma, covariates.mu)[np.ix_(free, free)]
+        A = saturated_hessian(sample.batches, covariates.Sigma, covariates.mu, steps)
+        A = A[np.ix_(free, free)]
     return _trace(A, rows, sample, layout, theta)
 
 
@@ -112,6 +123,7 @@ def corrected_for_gaps(
     rows: Sequence[Rows] | None,
     given: Sequence[int] = (),
     free: Sequence[int] = (),
+    steps: Steps | None = None,
 ) -> tuple[Test, Test]:
     """Test a model, and independent items, as if no answers were missing.
 
@@ -121,7 +133,7 @@ def corrected_for_gaps(
     The moments of the predictors ``given`` are known; ``free`` ones may covary in the baseline.
     """
     groups = [
-        _Gaps(sample, S, mean, None if rows is None else rows[k], given)
+        _Gaps(sample, S, mean, None if rows is None else rows[k], given, steps)
         for k, (sample, (S, mean)) in enumerate(zip(samples, moments, strict=True))
     ]
     n = sum(sample.n_obs for sample in samples)
@@ -160,6 +172,7 @@ class _Gaps:
         mean: FloatArray,
         rows: Rows | None,
         given: Sequence[int] = (),
+        steps: Steps | None = None,
     ) -> None:
         self.sample, self.S, self.mean = sample, S, mean
         i, j = np.tril_indices(len(S))
@@ -167,7 +180,7 @@ class _Gaps:
         self._open = ~np.append(known, np.isin(np.arange(len(S)), given))
         inner = np.ix_(self._open, self._open)
         self.Wc = normal_weights(S, True)[inner]
-        self.W = self.J = saturated_hessian(sample.batches, S, mean)[inner]
+        self.W = self.J = saturated_hessian(sample.batches, S, mean, steps)[inner]
         if rows is not None:
             saturated = saturated_layout(tuple(f"x{k}" for k in range(len(S))), True)
             at = parameters_of(saturated, S, mean)

@@ -29,9 +29,10 @@ import numpy as np
 
 from dtstat.core.arrays import FloatArray, IntArray
 from dtstat.core.errors import EstimationError, InputError
+from dtstat.core.parallel import Progress, Steps
 from dtstat.sem.designs import Rows
 from dtstat.sem.discrepancy import PROCEDURES, Procedure
-from dtstat.sem.estimate import SEMEstimate, estimate_model
+from dtstat.sem.estimate import STEPS, SEMEstimate, estimate_model
 from dtstat.sem.likelihood import NormalLikelihood, covariate_positions, fit_normal, sample_of
 from dtstat.sem.matrices import Layout
 from dtstat.sem.parameters import Model, Parameter, place_of
@@ -45,7 +46,11 @@ _NOTE = (
 
 
 def fit_sam(
-    model: Model, rows: Sequence[Rows], procedure: Procedure, counts: Sequence[int]
+    model: Model,
+    rows: Sequence[Rows],
+    procedure: Procedure,
+    counts: Sequence[int],
+    progress: Progress = None,
 ) -> SEMEstimate:
     """Fit by local SAM with maximum likelihood in both steps.
 
@@ -59,6 +64,8 @@ def fit_sam(
         How the measurement blocks are fitted.
     counts
         Rows of each group before any were dropped.
+    progress
+        True for a bar, or a function of (done, total): factors, and steps of what relates them.
 
     Raises
     ------
@@ -68,6 +75,18 @@ def fit_sam(
         If a block cannot be fitted.
     """
     check_separable(model)
+    with Steps(progress, "model", len(measurement_blocks(model)) + STEPS) as steps:
+        return _fit(model, rows, procedure, counts, steps)
+
+
+def _fit(
+    model: Model,
+    rows: Sequence[Rows],
+    procedure: Procedure,
+    counts: Sequence[int],
+    steps: Steps,
+) -> SEMEstimate:
+    """Fit by local SAM, with all that could be refused checked."""
     x = covariate_positions(model)
     # Conditional on these, as elsewhere.
     rows = [one.take(np.asarray(~np.isnan(one.X[:, x]).any(axis=1))) for one in rows]
@@ -82,6 +101,7 @@ def fit_sam(
         theta[step.own] = step.theta
         first[np.ix_(step.own, step.own)] = step.covariance
         notes += step.notes
+        steps.done()
     structural, own = _structural_model(joint.model)
     moments = [
         _factor_moments(layout, theta, S, mean, joint.n_obs)
@@ -97,7 +117,8 @@ def fit_sam(
             ],
             PROCEDURES["ml"],
             counts,
-        )
+        ),
+        steps=steps,
     )
     kept = [k for k, number in enumerate(own) if number >= 0]
     second = np.array([own[k] for k in kept], dtype=np.int64)

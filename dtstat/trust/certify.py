@@ -166,7 +166,7 @@ def certify(
             half = _width(tail, level)
             lower, upper = (np.clip(matrix.values + s * half, -1.0, 1.0) for s in (-1, 1))
         else:
-            errors = pair_errors(source, n)
+            errors = pair_errors(source, n, progress=progress)
             claims = claim_errors(bars, errors, smallest, progress)
             width = errors.band(level, draws, np.random.default_rng(number), progress)
             lower, upper = (_matrix(errors, s * width, matrix.measure) for s in (-1, 1))
@@ -217,13 +217,15 @@ def certifies(items: ItemData, measure: str, support: BoolArray, error: float) -
     return True
 
 
-def pair_errors(source: Source, n: int, most_numbers: int = _MOST_NUMBERS) -> PairErrors:
+def pair_errors(
+    source: Source, n: int, most_numbers: int = _MOST_NUMBERS, progress: Progress = None
+) -> PairErrors:
     """Errors of the correlations, from all rows or so many that memory stays bounded."""
     rows, latent = source.rows, source.latent
     assert rows is not None
     values, p = rows.values, len(latent.R)
     m = most_rows(len(values), p, latent.measure, most_numbers)
-    values = values[draw_rows(values, latent.R, m, rows.by_content)]
+    values = values[draw_rows(values, latent.R, m, rows.by_content, progress)]
     influence = pair_influences(values, rows.kinds, latent.measure, latent.R)
     return PairErrors.of(latent.R, influence, n)
 

@@ -249,9 +249,10 @@ def _numbers(name: str, given: object) -> FloatArray:
 def _given_loadings(values: FloatArray, n_factors: object) -> FloatArray:
     if not np.isfinite(values).all() or (np.abs(values) >= 1).any():
         raise InputError("`loading` must hold numbers between −1 and 1.", "loading")
-    if n_factors is not None and n_factors != values.shape[1]:
+    columns, advice = values.shape[1], "It is that of the columns of `loading`; leave it out."
+    if n_factors is not None and checks.integer("n_factors", n_factors, 1, advice) != columns:
         raise checks.refusal(
-            "n_factors", f"{values.shape[1]}, as `loading` has columns", n_factors, "Leave it out."
+            "n_factors", f"{columns}, as `loading` has columns", n_factors, "Leave it out."
         )
     if not (values != 0).any(axis=0).all():
         raise InputError("`loading` has a factor without items. Leave it out.", "loading")

@@ -100,11 +100,14 @@ data_argument <- function(name) {
     fit_reliability = "answers", "x")
 }
 
-progress_of <- function(progress) {
+# A bar for each phase, none while the call is so young that it may end at once.
+progress_of <- function(progress, patience = 1) {
   if (!isTRUE(progress)) return(NULL)
   bar <- NULL
+  began <- proc.time()[["elapsed"]]
   function(done, total) {
-    if (is.null(bar) && total > 0) bar <<- utils::txtProgressBar(max = total, style = 3)
+    shown <- done < total && proc.time()[["elapsed"]] - began >= patience
+    if (is.null(bar) && shown) bar <<- utils::txtProgressBar(max = total, style = 3)
     if (!is.null(bar)) utils::setTxtProgressBar(bar, done)
     if (!is.null(bar) && done >= total) {
       close(bar)

@@ -55,6 +55,7 @@ compare_fits <- function(fits, written, method, call) {
 #'   "thresholds", "loadings", "intercepts"); all of them by default.
 #' @param group_partial Parameters that stay free in all steps, as in "x3 ~ 1": partial invariance.
 #' @param method Difference test, as in [dt_compare_models()].
+#' @param progress Show a bar?
 #' @return An object of class `dt_invariance`: a list with `table` (one row per step: fit, test against
 #'   the step before, `delta_cfi`, `delta_rmsea`), `releases` (score tests of what each step holds
 #'   equal, the largest first), `rejected` (the first step that its test rejects at the 5 % level, or
@@ -71,7 +72,7 @@ compare_fits <- function(fits, written, method, call) {
 #' }
 dt_invariance <- function(x, model, group, estimator = "ml", missing = "listwise", ordered = NULL,
                           steps = NULL, group_partial = NULL, std_lv = FALSE, method = "default",
-                          ...) {
+                          progress = interactive(), ...) {
   fit_model("invariance", environment(), match.call(), ...)
 }
 

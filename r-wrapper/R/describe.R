@@ -22,6 +22,7 @@
 #' @param sheet Of an .xlsx file, the sheet: its name or number.
 #' @param header_rows Number of rows above the answers: names, then questions, then others. Found by
 #'   default.
+#' @param progress Show a bar?
 #' @return A data frame. The text of an item is the attribute `label` of its column, as in haven, and
 #'   goes along into [dt_fit()] and [dt_describe()]. `attr(x, "aside")` names the columns that are no
 #'   items, which all functions of dtstat leave out unless they are asked for one by name. A choice of
@@ -40,7 +41,7 @@
 #' }
 dt_read_survey <- function(path, missing_codes = NULL, columns = NULL, drop = NULL, id = NULL,
                            aside = NULL, levels = NULL, labels = NULL, sheet = NULL,
-                           header_rows = NULL) {
+                           header_rows = NULL, progress = interactive()) {
   call <- match.call()
   if (!(is.character(path) && length(path) == 1 && !is.na(path))) {
     stop_input("`path` must be the name of a file.")
@@ -52,7 +53,7 @@ dt_read_survey <- function(path, missing_codes = NULL, columns = NULL, drop = NU
     levels = if (is.list(levels)) levels else many(levels), labels = given_labels(labels), sheet = sheet,
     header_rows = header_rows
   )
-  as_survey(without_nan(ask("read_survey", arguments, call = call)))
+  as_survey(without_nan(ask("read_survey", arguments, progress, call)))
 }
 
 # A data frame of which every part keeps the texts of its items and the names of what is no item.

@@ -25,7 +25,7 @@ fit_model <- function(name, frame, call, ...) {
   given$missing <- lower_case(given$missing)
   if (any(given$missing %in% c("ml", "direct"))) given$missing <- "fiml"
   names(given)[names(given) == "x"] <- "data"
-  as_result(ask(name, given, call = call), call)
+  as_result(ask(name, given[names(given) != "progress"], given$progress, call), call)
 }
 
 # lavaan's order: cfa(model, data), and cfa(model, sample.cov = S).

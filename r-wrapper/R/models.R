@@ -71,6 +71,7 @@
 #'   2022), the measurement model of each factor first, then what relates the factors.
 #' @param bounds "pos.var": no free variance may become negative; "pos.ov.var" and "pos.lv.var" say so
 #'   of observed and of latent variables only.
+#' @param progress Show a bar?
 #' @param ... Arguments by their names in lavaan.
 #' @return An object of class `dt_cfa`: a list with `parameters`, `standardized`, `coefficients` (the
 #'   free parameters), `vcov`, `loadings`, `factor_correlations`, `uniquenesses`, `r_squared`,
@@ -100,7 +101,7 @@ dt_cfa <- function(x, model, estimator = "ml", missing = "listwise", ordered = N
                    sampling_weights = NULL, sampling_weights_normalization = "total",
                    cluster = NULL, fixed_x = TRUE, group_label = NULL, rotation = "geomin",
                    auxiliary = NULL, parameterization = "delta", method = "joint",
-                   bounds = "none", ...) {
+                   bounds = "none", progress = interactive(), ...) {
   fit_model("cfa", environment(), match.call(), ...)
 }
 

@@ -26,10 +26,20 @@ test_that("what reticulate says of Poetry is not passed on, other warnings are",
 })
 
 test_that("progress is shown once a phase", {
-  report <- progress_of(TRUE)
+  report <- progress_of(TRUE, patience = 0)
   expect_output(for (k in 1:3) report(k, 3), "100%")
   expect_output(report(1, 2), "50%")
   expect_null(progress_of(FALSE))
+})
+
+test_that("a bar is not shown for what ends at once", {
+  report <- progress_of(TRUE, patience = 60)
+  expect_silent(for (k in 1:3) report(k, 3))
+  report <- progress_of(TRUE, patience = 0.05)
+  expect_silent(for (k in 1:3) report(k, 3))
+  Sys.sleep(0.06)
+  expect_silent(report(1, 1))
+  expect_output(report(1, 4), "25%")
 })
 
 test_that("internal errors keep their traceback", {

@@ -73,6 +73,34 @@ test_that("the ladder of invariance is lavaan's", {
   expect_equal(drawn$data$change[1:3], found$table$delta_cfi[-1])
 })
 
+test_that("models show how far they are only if asked", {
+  skip_without_python()
+  bridge()
+  reticulate::py_run_string(paste(
+    "from dtstat.interop.r_bridge import FUNCTIONS as doors",
+    "kept, told = dict(doors), []",
+    "def watched(name):",
+    "    def call(progress=None, **given):",
+    "        told.append(callable(progress))",
+    "        return kept[name](progress=progress, **given)",
+    "    return call",
+    "doors.update({name: watched(name) for name in ('cfa', 'sem', 'growth', 'invariance')})",
+    sep = "\n"
+  ))
+  on.exit(reticulate::py_run_string("doors.update(kept)"))
+  data <- nine()
+  data$half <- rep(c("first", "second"), c(150, 151))
+  model <- "visual =~ x1 + x2 + x3"
+  shown <- dt_cfa(model, data, progress = TRUE)
+  silent <- dt_cfa(data, model, progress = FALSE)
+  dt_sem(data, model, progress = TRUE)
+  dt_growth(data, "level =~ 1*x1 + 1*x2 + 1*x3", progress = TRUE)
+  dt_invariance(data, model, "half", progress = TRUE)
+  dt_invariance(data, model, "half")
+  expect_equal(reticulate::py_eval("told"), c(TRUE, FALSE, TRUE, TRUE, TRUE, interactive()))
+  expect_identical(silent$parameters, shown$parameters)
+})
+
 test_that("a bootstrap has intervals of several kinds", {
   skip_without_python()
   data <- dt_dataset("political_democracy")

@@ -1,4 +1,5 @@
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -169,6 +170,15 @@ def test_the_ladder_of_invariance(run, schools, tmp_path):
     written = pd.read_csv(out)
     np.testing.assert_allclose(written["chisq"], expected.table["chisq"])
     assert list(written.iloc[:, 0]) == list(expected.table.index)
+
+
+def test_progress_on_a_terminal_only(run, schools, monkeypatch):
+    ladder = ("invariance", schools, "--model", "visual =~ x1 + x2 + x3", "--group", "school")
+    for command in (ladder, ("cfa", *ladder[1:])):
+        assert "%|" not in run(*command)[2]
+        with monkeypatch.context() as patched:
+            patched.setattr(sys.stderr, "isatty", lambda: True)
+            assert "%|" in run(*command)[2]
 
 
 def test_an_unknown_group_is_refused(run, schools):

@@ -6,6 +6,7 @@ import pytest
 import dtstat as dt
 from dtstat.core.errors import EstimationWarning
 from dtstat.data.items import as_items
+from dtstat.dependence import maximal
 from dtstat.dependence.maximal import HiddenPair, hidden_pairs, responsible_items
 
 
@@ -194,3 +195,20 @@ def test_the_advice_works(rising_and_falling):
     about = fit.nonlinear_loadings.set_index("item")["nonlinearity"]
     assert about[["x5", "x10", "x15"]].min() > 0.8
     assert about.drop(["x5", "x10", "x15"]).max() < 0.5
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_products_in_blocks_are_those_of_all(monkeypatch, gaps):
+    X = normal(301, 7, 5)
+    X[:, 3] = X[:, 1] ** 2
+    X[np.random.default_rng(6).random(X.shape) < gaps] = np.nan
+    (whole, common), seen = maximal._products(X, None), []
+    monkeypatch.setattr(maximal, "_PRODUCTS", 2 * 9 * X.size)
+    monkeypatch.setattr(maximal, "_ROWS_PER_BLOCK", 100)
+    parts, counts = maximal._products(X, lambda done, total: seen.append((done, total)))
+    assert seen == [*((k, 7) for k in range(1, 8)), *((k, 4) for k in range(1, 5))]
+    np.testing.assert_allclose(parts, whole, rtol=1e-10, atol=1e-10)
+    np.testing.assert_array_equal(counts, common)
+    pairs = np.argwhere(np.triu(np.ones((7, 7)), 1))
+    both = [(~np.isnan(X[:, pair])).all(axis=1).sum() for pair in pairs]
+    np.testing.assert_array_equal(counts, both)

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dtstat.dependence import pearson as pearson_module
+from dtstat.dependence import spearman as spearman_module
 from dtstat.dependence.kendall import kendall
-from dtstat.dependence.pearson import pearson
+from dtstat.dependence.pearson import pearson, rescale_extremes, standardize_items
 from dtstat.dependence.spearman import average_ranks, dense_codes, spearman
 
 # Sums of a few hundred products of numbers of size 1, added up in another order.
@@ -203,3 +205,40 @@ def test_pearson_of_a_pair_whose_item_varies_mostly_elsewhere() -> None:
     expected = np.corrcoef(X[1:].T)[0, 1]
     X[0] = 1e8, np.nan
     np.testing.assert_allclose(pearson(X)[0, 1], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("p", [1, 2, 3, 7, 8])
+def test_items_standardized_in_blocks_are_the_same_to_the_last_bit(monkeypatch, p, order):
+    X = np.asarray(related(1001, p), order=order)
+    whole, seen = standardize_items(X), []
+    monkeypatch.setattr(pearson_module, "_NUMBERS", 3 * len(X))
+    parts = standardize_items(X, lambda done, total: seen.append((done, total)))
+    assert parts.tobytes() == whole.tobytes()
+    assert seen == [(k, len(seen)) for k in range(1, len(seen) + 1)]
+    assert (len(seen) > 1) == (p > 4)
+    np.testing.assert_allclose(whole, stats.zscore(X, axis=0).T, rtol=ROUNDING_TOL, atol=1e-12)
+
+
+def test_extremes_are_seen_wherever_they_stand(monkeypatch):
+    monkeypatch.setattr(pearson_module, "_CACHED", 30)
+    for row in (0, 11, 49):
+        X = np.ones((50, 4))
+        X[:, 3] = np.nan
+        assert rescale_extremes(X) is X
+        X[row, 1], X[:20, 2] = -1e200, np.nan
+        size = np.abs(rescale_extremes(X)).max(axis=0)
+        assert size[0] == 1
+        assert 0.1 < size[1] < 10
+        assert np.abs(rescale_extremes(X[:, 1])).max() == size[1]  # and of a column alone
+
+
+def test_codes_of_blocks_of_items_are_those_of_all(monkeypatch):
+    X = np.random.default_rng(4).integers(0, 9, size=(200, 7)).astype(float)
+    X[::5, 2], X[:, 5] = np.nan, np.random.default_rng(5).normal(size=200)
+    whole, seen = dense_codes(X), []
+    monkeypatch.setattr(spearman_module, "_BLOCK", 2 * len(X))
+    parts = dense_codes(X, lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    for one, other in zip(parts, whole, strict=True):
+        np.testing.assert_array_equal(one, other)
