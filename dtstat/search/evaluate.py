@@ -192,7 +192,7 @@ class Evaluator:
         return effective_rows(self.R, fitted.estimate, self.n_obs, c)
 
     def misfit(self, fitted: Fitted) -> float:
-        """Misfit beyond sampling error, v of :mod:`dtstat.factors.robust`, per degree of freedom."""
+        """Misfit beyond sampling error: v of :mod:`dtstat.factors.robust`."""
         return 1 / (self._varying(fitted) * self.worth(fitted)) - 1 / self.n_obs
 
     def _varying(self, fitted: Fitted) -> float:

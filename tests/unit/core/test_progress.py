@@ -36,18 +36,22 @@ def stop(done, total):
     raise KeyboardInterrupt
 
 
-def test_certify_counts_cliques_draws_and_splits(monkeypatch):
+def test_certify_counts_cliques_draws_and_the_levels_of_both_halves(monkeypatch):
     monkeypatch.setattr("dtstat.trust.contrasts._CHUNK", 20 * 301)
     found = stages(lambda progress: dt.certify(NINE, n_draws=50, seed=1, progress=progress))
     claims = len(dt.certify(NINE, n_draws=20, seed=1).members)
-    assert found[-3:] == [claims, 3, 3]  # claims, blocks of 20 draws, splits
+    # Claims, and blocks of 20 draws; then of each half of three splits the joins and the levels.
+    assert found[found.index(claims) :][:2] == [claims, 3]
+    halves = found[found.index(claims) + 2 :]
+    assert len(halves) == 12
+    assert all(levels == joins + 1 for joins, levels in zip(halves[::2], halves[1::2], strict=True))
 
 
 def test_a_diagnosis_counts_its_certificate_too():
     fit = dt.fit(NINE)
     found = stages(lambda progress: dt.diagnose(fit, NINE, 2, seed=1, progress=progress))
     assert found[0] == 2
-    assert found[-1] == 3
+    assert len(found) > 12  # joins and levels of six halves
 
 
 def test_a_fit_counts_from_its_first_ranks_to_the_search_for_other_dependence(monkeypatch):
