@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import concurrent.futures
 import inspect
+import itertools
+import queue
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -43,16 +44,18 @@ Chunk = Sequence[tuple[int, T]]
 Outcomes = Generator[tuple[int, U]]
 Progress = bool | Callable[[int, int], Any] | None
 
-# Passes in a row of which workers finished nothing before one died: three, and with more workers as
+# Deaths of workers in a row between which nothing was finished: three, and with more workers as
 # many as let each of them, up to eight, die at its first piece.
 _MOST_FRUITLESS = range(3, 10)
 _LONGEST_WAIT = 3  # seconds
-_PATIENCE = 1.0  # seconds after which to ask whether the workers that get a copy are all alive
+_PATIENCE = 1.0  # seconds after which to ask whether a cluster has workers
+_LONGEST_ABSENCE = 30.0  # seconds without any; on an idle machine one is started in two
 _PARTS = 10  # of a step
 _MOST_JOBS = 10_000  # far more than any machine has cores
 _CHUNKS_PER_WORKER = 8  # enough for progress and for workers to finish together
-# Of joblib's processes and of dask's workers; the latter need not be installed.
-_LOST = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "FutureCancelledError"}
+# Errors of joblib's processes and of dask, which need not be installed, and how many died for one.
+_LOST = {"TerminatedWorkerError": 1, "BrokenProcessPool": 1, "FutureCancelledError": 1}
+_LOST |= {"KilledWorker": 4}  # all that had one and the same piece
 
 
 def check_jobs(n_jobs: object) -> Jobs:
@@ -106,20 +109,21 @@ def run(
         return
     size = max(1, len(pieces) // (_CHUNKS_PER_WORKER * workers)) if fine else 1
     missing = dict.fromkeys(range(len(pieces)))  # a set that keeps its order
-    how = "generator" if ordered else "generator_unordered"
-    pool = partial(Parallel, n_jobs=n_jobs, prefer="threads" if threads else None, return_as=how)
+    prefer, how = "threads" if threads else None, "generator" if ordered else "generator_unordered"
+    pool = partial(Parallel, n_jobs=n_jobs, prefer=prefer, return_as=how)
     fruitless, most = 0, min(max(workers + 1, _MOST_FRUITLESS[0]), _MOST_FRUITLESS[-1])
     while missing:
         before = len(missing)
         try:
-            for k, outcome in _run_once(work, pieces, [*missing], size, pool):
+            for k, outcome in _run_once(work, pieces, [*missing], size, ordered, pool):
                 del missing[k]
                 yield k, outcome
         except Exception as error:
-            if not _lost_worker(error):
+            deaths = _count_deaths(error)
+            if not deaths:
                 raise
-            fruitless = fruitless + 1 if len(missing) == before else 0
-            if fruitless == most:
+            fruitless = fruitless + deaths if len(missing) == before else 0
+            if fruitless >= most:
                 raise DTError(
                     "Workers were killed from outside, usually for lack of memory, and "
                     f"{before} pieces of the work could not be finished. Use fewer workers "
@@ -226,6 +230,7 @@ def _run_once(
     pieces: Sequence[T],
     which: Sequence[int],
     size: int,
+    ordered: bool,
     pool: Callable[[], Parallel],
 ) -> Outcomes[U]:
     """Hand out pieces in chunks once; yield what comes back."""
@@ -233,16 +238,16 @@ def _run_once(
         [(k, pieces[k]) for k in which[start : start + size]]
         for start in range(0, len(which), size)
     ]
-    client = getattr(get_active_backend()[0], "client", None)
-    tasks: Iterable[Any] = (delayed(do)(work, chunk) for chunk in chunks)
-    opened: Callable[[Any], Chunk[U]] = list
-    if client is not None and effective_n_jobs() > 1:  # with one worker left joblib works here
-        tasks, opened = _cluster_tasks(work, chunks, client), _unpack
+    backend = get_active_backend()[0]
+    if hasattr(backend, "client"):
+        with backend.retrieval_context():  # within a worker it makes room for others
+            yield from _on_cluster(work, chunks, ordered, backend)
+        return
     with one_thread():  # for threads of this process; other processes see to it themselves
-        parts = pool()(tasks)
+        parts = pool()(delayed(do)(work, chunk) for chunk in chunks)
         try:
             for part in parts:
-                yield from opened(part)
+                yield from part
         except BaseException:
             with foreign_warnings("ignore", UserWarning):  # joblib tells of tasks given up
                 parts.close()
@@ -255,22 +260,18 @@ def do(work: Callable[[T], U], chunk: Chunk[T]) -> list[tuple[int, U]]:
         return [(k, work(piece)) for k, piece in chunk]
 
 
-def _lost_worker(error: BaseException) -> bool:
-    kinds = {kind.__name__ for kind in type(error).__mro__}
-    lost = concurrent.futures.CancelledError, _LostInBetweenError
-    return bool(_LOST & kinds) or isinstance(error, lost) or _lacks_workers(error)
-
-
-def _lacks_workers(error: BaseException) -> bool:
-    """Whether joblib has waited in vain for the first worker of a cluster."""
-    return isinstance(error, TimeoutError) and "has no worker" in str(error)
+def _count_deaths(error: BaseException) -> int:
+    """How many workers at least died for an error; 0 for all other errors."""
+    if isinstance(error, concurrent.futures.CancelledError):
+        return 1
+    return max(_LOST.get(kind.__name__, 0) for kind in type(error).__mro__)
 
 
 def _count_workers(n_jobs: Jobs) -> int:
     try:
         workers: int = effective_n_jobs(n_jobs)
     except TimeoutError as error:
-        if not _lacks_workers(error):
+        if "has no worker" not in str(error):
             raise
         raise DTError(
             "The cluster has no workers, and none came. Start some, or leave the block of "
@@ -279,50 +280,75 @@ def _count_workers(n_jobs: Jobs) -> int:
     return workers
 
 
-class _LostInBetweenError(Exception):
-    """A worker died that the cluster does not miss yet, and was sent work."""
+def _on_cluster(
+    work: Callable[[T], U], chunks: Sequence[Chunk[T]], ordered: bool, backend: Any
+) -> Outcomes[U]:
+    """Do chunks on a dask cluster, some for each worker at a time.
 
-
-def _cluster_tasks(
-    work: Callable[[Any], Any], chunks: Sequence[Chunk[Any]], client: Any
-) -> Iterator[Any]:
-    """Make a task of each chunk for a dask cluster; every worker gets a copy of the work, once.
-
-    joblib would send the work to one worker, and it would be lost with that worker. Pieces and
-    outcomes travel packed: a cluster would lay arrays down at any address, and sums over an array
-    that begins at an odd one are made in another order, so that last digits would differ.
+    The work is a task, from which every worker fetches a copy, once: it is done again if the
+    workers that have a copy die. joblib would scatter it, and what is scattered is lost with them;
+    and joblib would wait for ever for a chunk that dask gives up. Work, pieces and outcomes travel
+    packed: a cluster would lay arrays down at any address, and sums over an array that begins at
+    an odd one are made in another order, so that last digits would differ.
     """
+    client, how = backend.client, {**backend.submit_kwargs, "pure": False}
+    most = 2 * max(2, sum(_find_workers(client).values()))
+    with foreign_warnings("ignore", UserWarning):  # of large tasks
+        held = client.submit(_unpack_work, _pack(work), **how)
+    left, over, gone = iter(chunks), threading.Event(), threading.Event()
+    ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    running: list[Any] = []
+    threading.Thread(target=_watch, args=(client, held, over, gone), daemon=True).start()
     try:
-        everywhere = _send_everywhere(_Packed(work), client)
-    except (OSError, KeyError) as error:  # the connection closed, or the worker is gone
-        raise _LostInBetweenError from error
-    return (delayed(_do)(everywhere, _pack(chunk)) for chunk in chunks)
+        while True:
+            for chunk in itertools.islice(left, most - len(running)):
+                running.append(client.submit(_do, held, _pack(chunk), **how))
+                running[-1].add_done_callback(ended.put)
+            if not running:
+                return
+            with suppress(queue.Empty):
+                ended.get(timeout=_PATIENCE)
+            done = (itertools.takewhile if ordered else filter)(lambda one: one.done(), running)
+            for one in list(done):
+                running.remove(one)
+                yield from _unpack(one.result())
+    except concurrent.futures.CancelledError as error:
+        if not gone.is_set():
+            raise
+        raise DTError(
+            "The cluster has lost all its workers, and none came back. Start some, with more "
+            "memory if they were killed for lack of it."
+        ) from error
+    finally:
+        over.set()
+        for one in running:
+            one.release()
 
 
-def _send_everywhere(work: _Packed, client: Any) -> Any:
-    """Give every worker a copy.
-
-    For one that dies meanwhile dask would wait for ever, and let nothing else be sent, until nobody
-    wants the work any more.
-    """
-    name, expected = f"work-{uuid.uuid4().hex}", set(client.nthreads())
-    sent: concurrent.futures.Future[Any] = concurrent.futures.Future()
-
-    def send() -> None:
+def _watch(client: Any, held: Any, over: threading.Event, gone: threading.Event) -> None:
+    """Take the work back from a cluster without workers, which would wait for ever."""
+    absent = 0.0
+    while not over.wait(_PATIENCE):
         try:
-            sent.set_result(client.scatter({name: work}, broadcast=True)[name])
-        except BaseException as error:
-            sent.set_exception(error)
+            absent = 0.0 if client.nthreads() else absent + _PATIENCE
+            if absent >= _LONGEST_ABSENCE:
+                gone.set()
+                held.cancel(force=True)
+                return
+        except Exception:  # no connection, and the work ends with it
+            return
 
-    threading.Thread(target=send, daemon=True).start()
-    while not concurrent.futures.wait([sent], _PATIENCE).done:
-        if not expected <= set(client.nthreads()):
-            from distributed import Future
 
-            unwanted: Any = Future(name, client)
-            unwanted.release()
-            raise _LostInBetweenError
-    return sent.result()
+def _find_workers(client: Any) -> dict[str, int]:
+    """Return the workers of a cluster, and how many threads each has."""
+    try:
+        workers: dict[str, int] = client.nthreads()
+    except OSError as error:
+        raise DTError(
+            f"The scheduler of the cluster cannot be reached ({error}). Connect a client to one "
+            "that runs, or leave the block of `joblib.parallel_config`."
+        ) from error
+    return workers
 
 
 class _Packed:
@@ -340,8 +366,6 @@ def _unpack_work(content: bytes) -> _Packed:
 
 
 def _do(packed: _Packed, chunk: bytes) -> bytes:
-    if not isinstance(packed, _Packed):  # only one worker was left, and joblib works here
-        raise _LostInBetweenError
     return _pack(do(packed.work, _unpack(chunk)))
 
 

@@ -1,11 +1,11 @@
 """The same bytes from a real cluster: two workers of one thread, one of them killed midway."""
 
 import importlib.util
+import itertools
 import os
 import signal
-import sys
-import threading
-from types import SimpleNamespace
+import time
+from contextlib import contextmanager, suppress
 
 import joblib
 import numpy as np
@@ -18,9 +18,11 @@ from dtstat.core.parallel import run
 from dtstat.core.saved import to_bytes
 from dtstat.studies.table1 import table1
 
+LONGEST = 120  # seconds for a worker to be started; to end a hang, not to measure
 
-@pytest.fixture(scope="module")
-def client():
+
+@contextmanager
+def two_workers():
     require(importlib.util.find_spec("distributed") is not None, "dask")
     from dask.distributed import Client, LocalCluster
 
@@ -29,7 +31,21 @@ def client():
         Client(cluster) as client,
         joblib.parallel_config("dask"),
     ):
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=LONGEST)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A cluster for the tests that kill nobody."""
+    with two_workers() as client:
+        yield client
+
+
+@pytest.fixture
+def victims():
+    """A cluster of its own: a worker that is killed while it starts is not started again."""
+    with two_workers() as client:
         yield client
 
 
@@ -76,31 +92,88 @@ def test_a_worker_gets_the_data_once(client):
     assert all(address % 8 == 0 for _, address in seen)
 
 
-class LosesAWorker:
-    """A client of which a worker dies while it gets a copy of the work; dask tries for ever."""
+class DiesUnpacked:
+    """Work that kills the process in which it is unpacked for the first, second, ... time.
 
-    def __init__(self):
-        self.alive, self.unwanted = {"one": 1, "other": 1}, threading.Event()
+    Nothing is done before that: one worker could do all while the other has yet to begin.
+    """
 
+    def __init__(self, folder, which):
+        self.folder, self.which = folder, which
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for number in itertools.count(1):
+            with suppress(FileExistsError):
+                (self.folder / str(number)).touch(exist_ok=False)
+                break
+        if number == self.which:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def __call__(self, k):
+        end = time.monotonic() + LONGEST
+        while not (self.folder / str(self.which)).exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        return k
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_a_worker_that_dies_while_it_gets_the_data(victims, tmp_path, monkeypatch, which):
+    """In the same pass: nothing is lost, and nobody looks for the dead."""
+    passes, once = [], parallel._run_once
+    monkeypatch.setattr(parallel, "_run_once", lambda *how: passes.append(how) or once(*how))
+    assert sorted(run(DiesUnpacked(tmp_path, which), range(12))) == [(k, k) for k in range(12)]
+    assert (tmp_path / str(which)).exists()
+    assert len(passes) == 1
+
+
+def test_outcomes_of_a_cluster_come_in_order_if_wanted(client):
+    assert list(run(str, range(30), ordered=True)) == [(k, str(k)) for k in range(30)]
+
+
+class KillsAt:
+    def __init__(self, k):
+        self.k = k
+
+    def __call__(self, k):
+        if k == self.k:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return k
+
+
+def test_a_piece_that_always_kills_its_worker_ends_the_work(victims):
+    """Dask gives the piece up, or starts no more workers if they were killed while they started."""
+    with pytest.raises(dt.DTError, match=r"Workers were killed from outside|lost all its workers"):
+        list(run(KillsAt(2), range(6)))
+
+
+def fails(k):
+    raise dt.InputError("`x` is wrong.", "x")
+
+
+def test_an_error_of_the_work_on_a_cluster_is_raised_as_it_is(client):
+    with pytest.raises(dt.InputError, match="`x` is wrong") as caught:
+        list(run(fails, range(6)))
+    assert caught.value.argument == "x"
+
+
+def test_a_cluster_that_loses_its_workers_for_good(victims, monkeypatch):
+    monkeypatch.setattr(parallel, "_LONGEST_ABSENCE", 2.0)
+    outcomes = run(HoldsData(), range(1000))
+    next(outcomes)
+    victims.cluster.scale(0)
+    with pytest.raises(dt.DTError, match="lost all its workers, and none came back"):
+        list(outcomes)
+
+
+class NoScheduler:
     def nthreads(self):
-        return dict(self.alive)
-
-    def scatter(self, work, **how):
-        del self.alive["other"]
-        assert self.unwanted.wait(20)
-        return work
+        raise OSError("Timed out")
 
 
-def test_a_worker_that_dies_while_it_gets_the_data(monkeypatch):
-    """The work is taken back, so that dask stops trying, and sent again."""
-    lost = LosesAWorker()
-    future = SimpleNamespace(release=lost.unwanted.set)
-    monkeypatch.setitem(
-        sys.modules, "distributed", SimpleNamespace(Future=lambda name, client: future)
-    )
-    with pytest.raises(parallel._LostInBetweenError):
-        parallel._cluster_tasks(len, [[(0, [])]], lost)
-    assert lost.unwanted.is_set()
+def test_a_cluster_whose_scheduler_is_gone():
+    with pytest.raises(dt.DTError, match=r"scheduler .* cannot be reached \(Timed out\)"):
+        parallel._find_workers(NoScheduler())
 
 
 def no_worker(n_jobs):
@@ -113,27 +186,6 @@ def test_a_cluster_without_workers(monkeypatch):
         list(run(str, range(3)))
 
 
-def test_a_cluster_that_loses_its_workers(monkeypatch):
-    """They may come back; if not, the error says that they were killed."""
-    tried = []
-
-    def once(*how):
-        tried.append(how)
-        no_worker(None)
-
-    monkeypatch.setattr(parallel, "_run_once", once)
-    monkeypatch.setattr(parallel, "_LONGEST_WAIT", 0)
-    with pytest.raises(dt.DTError, match="3 pieces of the work could not be finished"):
-        list(run(str, range(3), n_jobs=2))
-    assert len(tried) == 3
-
-
-def test_work_that_no_worker_got_is_sent_again():
-    """With one worker left joblib works here, and would take the cluster's handle for the work."""
-    with pytest.raises(parallel._LostInBetweenError):
-        parallel._do(object(), b"")
-
-
 def test_a_bootstrap(client, data):
     here = locally(dt.stability, data, n_boot=40, seed=1)
     there = dt.stability(data, n_boot=40, seed=1)
@@ -141,20 +193,19 @@ def test_a_bootstrap(client, data):
 
 
 @pytest.mark.parametrize("after", [(20,), (20, 20)], ids=["one", "both"])
-def test_a_bootstrap_that_loses_workers(client, data, after):
+def test_a_bootstrap_that_loses_workers(victims, data, after):
     """One; both at once, and with them all copies of the data."""
-    client.wait_for_workers(2)
     here = locally(dt.stability, data, n_boot=60, seed=2)
-    bad_day = KillsWorkers(client, *after)
+    bad_day = KillsWorkers(victims, *after)
     there = dt.stability(data, n_boot=60, seed=2, progress=bad_day)
     assert bad_day.killed == len(after)
     assert to_bytes(there) == to_bytes(here)
 
 
-def test_a_study_that_loses_a_worker(client, tmp_path):
+def test_a_study_that_loses_a_worker(victims, tmp_path):
     how = {"reps": 4, "n": 400, "seed": 3}
     here = locally(table1, **how)
-    bad_day = KillsWorkers(client, 3)
+    bad_day = KillsWorkers(victims, 3)
     there = table1(**how, out=tmp_path / "study.jsonl", progress=bad_day)
     assert bad_day.killed == 1
     assert outcomes(there) == outcomes(here)
@@ -178,14 +229,14 @@ def test_structures_with_curves(client, data, criterion):
 
 
 @pytest.mark.filterwarnings("ignore:There are fewer rows")
-def test_a_whole_fit_of_many_items(client, tmp_path):
+def test_a_whole_fit_of_many_items(victims, tmp_path):
     """Read from a file, with a worker killed while the pairs are looked for."""
     rng = np.random.default_rng(3)
     factors = rng.standard_normal((100, 110)) + 0.7 * rng.standard_normal((100, 1))
     X = factors[:, np.arange(1100) // 10] + rng.standard_normal((100, 1100))
     np.save(tmp_path / "answers.npy", X)
     here = locally(dt.fit, X)
-    killer = KillsWorkers(client, 1)
+    killer = KillsWorkers(victims, 1)
     there = dt.fit(tmp_path / "answers.npy", progress=killer)
     assert killer.killed
     assert here.n_factors > 100

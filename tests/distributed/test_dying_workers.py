@@ -42,8 +42,9 @@ def deaths(monkeypatch, tmp_path):
     return tmp_path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster():
+    """For one test: a worker that is killed while it starts is not started again."""
     require(importlib.util.find_spec("distributed") is not None, "dask")
     from dask.distributed import Client, LocalCluster
 
@@ -93,7 +94,7 @@ def test_processes(deaths, call):
 
 @pytest.mark.parametrize("call", [sparse_pairs, *LONG])
 def test_a_cluster(cluster, deaths, call):
-    cluster.wait_for_workers(2)
+    cluster.wait_for_workers(2, timeout=120)  # to end a hang, not to measure
     expected = call(n_jobs=1)
     with joblib.parallel_config("dask"):
         assert call() == expected

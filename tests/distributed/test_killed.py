@@ -4,7 +4,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -14,13 +13,22 @@ from dtstat.studies.table1 import table1
 
 KILLS = 10
 STUDY = {"reps": 20, "n": 4000, "seed": 11}
+# The program kills itself, so that on a busy machine it does not get to its end before that.
+DIES = """
+import os, pathlib, signal, sys, threading, time
+def die(file, lines, delay):
+    while not file.exists() or len(file.read_bytes().splitlines()) < lines:
+        time.sleep(0.01)
+    time.sleep(delay)
+    os.kill(os.getpid(), signal.SIGKILL)
+how = pathlib.Path(sys.argv[1]), int(sys.argv[3]), float(sys.argv[4])
+threading.Thread(target=die, args=how, daemon=True).start()
+"""
 RUN_STUDY = """
-import sys
 from dtstat.studies import table1
 table1(reps=20, n=4000, seed=11, n_jobs=int(sys.argv[2]), out=sys.argv[1])
 """
 RUN_BOOTSTRAP = """
-import sys
 import dtstat as dt
 data = dt.simulate("chain", n=600, seed=5).data
 dt.stability(data, n_boot=300, seed=1, n_jobs=int(sys.argv[2]), checkpoint=sys.argv[1])
@@ -36,17 +44,11 @@ def kill_at_random(program, file, kills, lines):
     for kill in range(kills):
         before = len(file.read_bytes().splitlines()) if file.exists() else 0
         jobs = rng.choice("12")
-        running = subprocess.Popen([sys.executable, "-W", "ignore", "-c", program, file, jobs])
         enough = before + rng.randint(0, (lines - before) // (kills - kill + 1))
-        while running.poll() is None:
-            if file.exists() and len(file.read_bytes().splitlines()) >= enough:
-                time.sleep(rng.uniform(0, 0.1))  # in the middle of anything
-                break
-            time.sleep(0.01)
-        if running.poll() is not None:
+        moment = str(enough), str(rng.uniform(0, 0.1))  # in the middle of anything
+        command = [sys.executable, "-W", "ignore", "-c", DIES + program, file, jobs, *moment]
+        if subprocess.run(command, check=False).returncode != -signal.SIGKILL:
             return kill
-        running.send_signal(signal.SIGKILL)
-        running.wait()
     return kills
 
 

@@ -13,7 +13,7 @@ import pytest
 import dtstat as dt
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 5  # of work before it is interrupted
+SECONDS = 5  # of work before it is interrupted; any number would do, from 0 on
 
 pytestmark = pytest.mark.against_r
 
@@ -51,27 +51,36 @@ def test_r_gives_the_numbers_of_python(require_r, library):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_ctrl_c_comes_back_to_r(require_r, library):
+def test_ctrl_c_comes_back_to_r(require_r, library, tmp_path):
     """Resampling keeps what is done; other work stops; R and Python go on."""
+    file = tmp_path / "pieces.jsonl"
     code = """
     library(dtstat)
     x <- dt_dataset("likert_survey")
     r <- dt_stability(x, n_boot = 2, seed = 1)  # what is compiled once is compiled
     cat("ready\\n"); flush(stdout())
-    r <- suppressWarnings(dt_stability(x, n_boot = 1e6, seed = 1, progress = FALSE))
+    r <- suppressWarnings(
+      dt_stability(x, n_boot = 1e6, seed = 1, progress = FALSE, checkpoint = FILE)
+    )
     cat("kept", r$glance$n_done > 0, "\\n"); flush(stdout())
-    r <- tryCatch(
-      dt_plan(n_factors = 6, n_draws = 1e6, seed = 1, progress = FALSE),
+    r <- tryCatch({
+        cat("planning\\n"); flush(stdout())
+        dt_plan(n_factors = 6, n_draws = 1e6, seed = 1, progress = FALSE)
+      },
       interrupt = function(e) "stopped"
     )
     cat(r, nrow(dt_measures()) > 5, "\\n")
     """
     said = []
-    with start(library, code) as process:
+    with start(library, code.replace("FILE", f'"{file}"')) as process:
         wait_for("ready", process, said)
-        time.sleep(SECONDS)
+        while process.poll() is None and (
+            not file.exists() or len(file.read_bytes().splitlines()) < 3
+        ):
+            time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         wait_for("kept TRUE", process, said)
+        wait_for("planning", process, said)
         time.sleep(SECONDS)
         process.send_signal(signal.SIGINT)
         wait_for("stopped TRUE", process, said)

@@ -108,7 +108,8 @@ def interrupted(args, return_type):
         raise RuntimeError("no compiled object yet")
     return real(args, return_type)
 
-before = signal.getsignal(signal.SIGINT)
+before = signal.default_int_handler
+signal.signal(signal.SIGINT, before)  # a shell has what it starts with & ignore Ctrl-C
 compiled._compiler.compile = interrupted
 try:
     compiled(4.0)

@@ -13,6 +13,7 @@ from dtstat.core import parallel
 from dtstat.core.errors import DTError, InputError, MissingExtraError
 from dtstat.core.parallel import check_jobs, one_thread, run
 
+LONGEST = 120  # seconds; to end a hang, not to measure
 DATA = np.random.default_rng(1).normal(size=(600, 40))
 
 
@@ -26,8 +27,19 @@ def process(k):
 
 
 def thread(k):
-    time.sleep(0.02)
     return threading.get_ident()
+
+
+class Meets:
+    """Work of which two pieces are done at the same time, or there is no second thread."""
+
+    def __init__(self):
+        self.barrier = threading.Barrier(2)
+
+    def __call__(self, k):
+        if k < 2:
+            self.barrier.wait(LONGEST)
+        return threading.get_ident()
 
 
 def nested(k):
@@ -95,7 +107,7 @@ def test_processes_are_used_and_threads_where_they_will_do():
 def test_without_a_number_the_configuration_of_joblib_holds():
     assert {t for _, t in run(thread, range(6))} == {threading.get_ident()}
     with joblib.parallel_config("threading", n_jobs=2):
-        assert len({t for _, t in run(thread, range(12))} - {threading.get_ident()}) == 2
+        assert len({t for _, t in run(Meets(), range(12))} - {threading.get_ident()}) == 2
 
 
 def test_large_arrays_are_mapped_into_processes_not_copied():
@@ -207,23 +219,24 @@ def test_what_is_no_number_of_workers(n_jobs):
 
 def test_threads_that_live_on_do_not_keep_the_limit():
     before = library_threads(0)
-    inside, done = threading.Barrier(3), threading.Event()
+    asked, both, left, done = (threading.Event() for _ in range(4))
 
     def first():
         with one_thread():
-            inside.wait()  # both are in
-        done.wait()  # out before the other, and alive when that one leaves
+            asked.set()
+            both.wait(LONGEST)
+        left.set()  # before the other, and alive when that one leaves
+        done.wait(LONGEST)
 
     def last():
         with one_thread():
-            inside.wait()
-            time.sleep(0.2)
+            both.set()
+            left.wait(LONGEST)
 
     threads = [threading.Thread(target=one) for one in (first, last)]
     threads[0].start()
-    time.sleep(0.1)  # so that it is the first to ask
+    asked.wait(LONGEST)  # it is the first to ask
     threads[1].start()
-    inside.wait()
     threads[1].join()
     assert library_threads(0) == before
     done.set()
