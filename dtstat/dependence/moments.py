@@ -184,6 +184,6 @@ def _symmetric(data: Any) -> tuple[FloatArray, list[str]] | None:
     frame = as_frame(data)
     try:
         values = frame.to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return (values, list(map(str, frame.columns))) if is_symmetric_matrix(values) else None

@@ -144,7 +144,7 @@ def _column(frame: pd.DataFrame, name: object, argument: str) -> pd.Series[float
 def _weights(column: pd.Series[float], name: str) -> FloatArray:
     try:
         weights: FloatArray = np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"`sampling_weights` must be a column of numbers; '{name}' has other values.",
             "sampling_weights",

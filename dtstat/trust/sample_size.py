@@ -373,14 +373,14 @@ def _row_counts(n: int | npt.ArrayLike, p: int) -> IntArray:
         return np.array([_one_n(n)])
     try:
         counts = np.asarray(n, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise checks.refusal("n", "a number, or a matrix of numbers", n, "Rows per pair.") from None
     if counts.shape != (p, p):
         raise checks.refusal(
             "n", f"a number, or a {p} × {p} matrix", counts.shape, "Use pairwise_n of dependence()."
         )
     above = counts[np.triu_indices(p, 1)]
-    bad = above[~((above >= 2) & (above == np.floor(above)) & np.isfinite(above))]
+    bad = above[~((above >= 2) & (above == np.floor(above)) & (above <= checks.LARGEST_WHOLE))]
     if bad.size:
         wanted = "a whole number of at least 2 for every pair"
         raise checks.refusal("n", wanted, float(bad[0]), "Leave out items without answers.")

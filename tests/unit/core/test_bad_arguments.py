@@ -293,3 +293,17 @@ def test_more_repeats_than_can_ever_be_done_are_refused():
     for call in calls:
         with pytest.raises(dt.InputError, match=r"must be a whole number of at most 100000; got 2"):
             call(2**31)
+
+
+@pytest.mark.parametrize("rows", [10**400, 1e300, 2.5, np.inf])
+def test_rows_of_pairs_that_are_no_counts(rows):
+    counts = [[100, rows, 100], [rows, 100, 100], [100, 100, 100]]
+    with pytest.raises(dt.InputError, match="`n` must be"):
+        dt.error_bound(counts, 3, margin=0.2)
+
+
+def test_weights_beyond_all_numbers_are_refused():
+    data = dt.load_dataset("holzinger_swineford_9")
+    weighted = data.assign(w=pd.Series([10**400] * len(data), dtype=object, index=data.index))
+    with pytest.raises(dt.InputError, match="w"):
+        dt.cfa(weighted, "f =~ x1 + x2 + x3 + x4", sampling_weights="w")
