@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -109,13 +109,15 @@ class Structure(Printed):
 
     @classmethod
     def _of(
-        cls, children: Mapping[str, Iterable[tuple[str, bool]]], item_names: Sequence[str]
+        cls, children: Mapping[str, Collection[tuple[str, bool]]], item_names: Sequence[str]
     ) -> Structure:
         """Build from the items of each factor, and whether they are reversed."""
         position = {name: i for i, name in enumerate(item_names)}
         A = np.zeros((len(item_names), len(children)), dtype=bool)
         negative = A.copy()
-        for k, signed in enumerate(children.values()):
+        for k, (factor, signed) in enumerate(children.items()):
+            if not signed:
+                raise InputError(f"The factor '{factor}' has no items. Leave it out.", "keys")
             for item, turned in signed:
                 A[position[item], k] = True
                 negative[position[item], k] = turned

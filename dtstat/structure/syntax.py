@@ -27,7 +27,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import pandas as pd
 
-from dtstat.core.errors import InputError
+from dtstat.core.errors import InputError, shown
 from dtstat.core.saved import register
 from dtstat.structure.structure import Structure, keyed_structure, plain_structure, read_legend
 
@@ -246,7 +246,11 @@ def as_structure(
     if isinstance(value, Structure):
         return value
     if isinstance(value, Mapping):
-        return keyed_structure(value, items)
+        keyed = keyed_structure(value, items)
+        if not keyed.n_items:
+            text = f"`{argument}` must name a factor with its items; got {shown(dict(value))}."
+            raise InputError(text, argument)
+        return keyed
     if isinstance(value, str):
         return measured_structure(value)
     found = getattr(value, "structure", None)

@@ -369,12 +369,12 @@ def _simulated_error(
 
 def _row_counts(n: int | npt.ArrayLike, p: int) -> IntArray:
     """Rows behind all pairs (one number), or behind each pair."""
-    if np.ndim(n) == 0:
-        return np.array([_one_n(n)])
     try:
-        counts = np.asarray(n, dtype=np.float64)
+        counts = np.asarray(n, dtype=np.float64) if np.ndim(n) else None
     except (TypeError, ValueError, OverflowError):
         raise checks.refusal("n", "a number, or a matrix of numbers", n, "Rows per pair.") from None
+    if counts is None:
+        return np.array([_one_n(n)])
     if counts.shape != (p, p):
         raise checks.refusal(
             "n", f"a number, or a {p} × {p} matrix", counts.shape, "Use pairwise_n of dependence()."

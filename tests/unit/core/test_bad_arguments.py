@@ -295,7 +295,7 @@ def test_more_repeats_than_can_ever_be_done_are_refused():
             call(2**31)
 
 
-@pytest.mark.parametrize("rows", [10**400, 1e300, 2.5, np.inf])
+@pytest.mark.parametrize("rows", [10**400, 1e300, 2.5, np.inf, ["a"]])
 def test_rows_of_pairs_that_are_no_counts(rows):
     counts = [[100, rows, 100], [rows, 100, 100], [100, 100, 100]]
     with pytest.raises(dt.InputError, match="`n` must be"):
@@ -307,3 +307,20 @@ def test_weights_beyond_all_numbers_are_refused():
     weighted = data.assign(w=pd.Series([10**400] * len(data), dtype=object, index=data.index))
     with pytest.raises(dt.InputError, match="w"):
         dt.cfa(weighted, "f =~ x1 + x2 + x3 + x4", sampling_weights="w")
+
+
+def test_a_structure_without_items_is_refused_everywhere():
+    data = dt.load_dataset("holzinger_swineford_9")
+    calls = {
+        "structure": (dt.fit, dt.margin, dt.certify),
+        "keys": (dt.reliability,),
+        "model": (dt.cfa,),
+    }
+    for name, functions in calls.items():
+        for function in functions:
+            with pytest.raises(dt.InputError, match=rf"`{name}` must name a factor with its items"):
+                function(data, **{name: {}})
+    with pytest.raises(dt.InputError, match="must name a factor with its items; got"):
+        dt.regress("F1 ~ age", {}, data)
+    with pytest.raises(dt.InputError, match="The factor 'B' has no items"):
+        dt.fit(data, structure={"A": ["x1", "x2"], "B": []})
