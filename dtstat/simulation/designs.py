@@ -176,8 +176,9 @@ def path_correlations(B: FloatArray) -> FloatArray:
     InputError
         If the coefficients are so large that some variable would exceed variance 1.
     """
-    T = np.linalg.inv(np.eye(len(B)) - B)
+    T = np.linalg.inv(np.eye(len(B)) - np.clip(B, -1, 1))
     psi = np.linalg.solve(T**2, np.ones(len(B)))
+    psi[(np.abs(B) > 1).any(axis=1)] = -1.0  # one such path alone makes a factor vary more
     if (psi <= 0).any():
         raise InputError(
             f"`path_coefficient` must be small enough for factors of variance 1; got "

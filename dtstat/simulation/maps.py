@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import cycle
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dtstat.core.arrays import FloatArray
-from dtstat.core.checks import refusal, unknown
+from dtstat.core.checks import is_scalar, refusal, unknown
 from dtstat.core.errors import InputError
 
 MapFunction = Callable[[FloatArray], FloatArray]
@@ -41,7 +41,14 @@ class ResponseMap:
 
     def __call__(self, z: FloatArray) -> FloatArray:
         """Apply the map to (n,) factor values and check what a user's function gives back."""
-        signal = np.asarray(self.function(z), dtype=float)
+        try:
+            signal = np.asarray(self.function(z), dtype=float)
+        except Exception as error:  # whatever the user's function does
+            raise InputError(
+                f"The map '{self.name}' in `maps` ended with {type(error).__name__}: {error}. It "
+                "gets an array of n factor values and must return n numbers.",
+                "maps",
+            ) from error
         if signal.shape != z.shape or not np.isfinite(signal).all():
             raise InputError(
                 f"The map '{self.name}' in `maps` must turn an array of n factor values into n "
@@ -113,7 +120,8 @@ def find_map_set(maps: MapsArgument) -> MapSet:
         if maps in MAP_SETS:
             return MAP_SETS[maps]
         maps = [maps]
-    listed = list(maps) if isinstance(maps, Iterable) else [maps]
+    several = isinstance(maps, Iterable) and not is_scalar(maps)
+    listed: list[Any] = list(maps) if several else [maps]  # type: ignore[arg-type]
     if not listed:
         raise refusal("maps", "the name of a set of maps or a list of maps", listed, "Name one.")
     return MapSet(tuple(_find_map(m) for m in listed))

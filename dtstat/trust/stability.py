@@ -205,7 +205,7 @@ def _reference_fit(items: ItemData, fit: DTFit | None, options: dict[str, Any], 
 
 def _check_sizes(sizes: object) -> list[float]:
     """Shares of the rows, each below 1: a subsample of all rows is always the same."""
-    if not isinstance(sizes, Iterable) or isinstance(sizes, str):
+    if not isinstance(sizes, Iterable) or isinstance(sizes, str) or checks.is_scalar(sizes):
         raise checks.refusal("sizes", "a list of shares", sizes, "Such as (0.25, 0.5).")
     parts = [_check_share("sizes", one) for one in sizes]
     if len(set(parts)) < len(parts):

@@ -324,3 +324,28 @@ def test_a_structure_without_items_is_refused_everywhere():
         dt.regress("F1 ~ age", {}, data)
     with pytest.raises(dt.InputError, match="The factor 'B' has no items"):
         dt.fit(data, structure={"A": ["x1", "x2"], "B": []})
+
+
+@pytest.mark.parametrize(
+    ("maps", "said"),
+    [
+        (np.array(3), "`maps` must be known names or functions"),
+        (int, "The map 'int' in `maps` ended with TypeError"),
+        (lambda z: "text", "in `maps` ended with ValueError"),
+        (lambda z: z[:1], "it made shape"),
+    ],
+)
+def test_maps_that_are_none(maps, said):
+    with pytest.raises(dt.InputError, match=said):
+        dt.simulate(n=5, maps=maps, seed=1)
+
+
+@pytest.mark.parametrize("coefficient", [1.2, -1.2, 1e200, 1e308, -1e308])
+def test_path_coefficients_beyond_one(coefficient):
+    with pytest.raises(dt.InputError, match="must be small enough for factors of variance 1"):
+        dt.simulate(n=5, path_coefficient=coefficient, seed=1)
+
+
+def test_sizes_that_are_no_list():
+    with pytest.raises(dt.InputError, match="`sizes` must be a list of shares"):
+        dt.stability(dt.load_dataset("holzinger_swineford_9"), n_boot=2, sizes=np.array(0.5))
