@@ -42,8 +42,9 @@ smoke: dist  ## the wheel in a clean environment with the core dependencies alon
 # Another seed, or a part of it: make fuzz SEED=2 CASES=5000 ONLY=cfa
 CASES ?= 20000
 SEED ?= 1
-fuzz: $(VENV)/.dev  ## 20,000 cases of bad input and failures: every public function and command with hostile arguments and files
+fuzz: $(VENV)/.dev  ## 20,000 cases of bad input and failures, and every argument with every bad value
 	$(ONE_CORE) $(PY) tests/fuzz --cases $(CASES) --seed $(SEED) --only "$(ONLY)"
+	$(ONE_CORE) $(PY) tests/fuzz --every --seed $(SEED) --only "$(ONLY)"
 
 check: $(VENV)/.dev  ## ruff, mypy, the workflows, and one version everywhere
 	$(VENV)/bin/ruff check .

@@ -1,7 +1,8 @@
 """The long run: ``python tests/fuzz --cases 20000 --seed 1``.
 
 The same seed gives the same cases. ``--only`` runs the entries whose names contain a text, so that
-the run can be done in pieces. Every kind of finding is printed once, and the run goes on.
+the run can be done in pieces. With ``--every`` no cases are drawn: each argument of each function gets each
+bad value once (:mod:`fuzz_every`). Every kind of finding is printed once, and the run goes on.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 import time
 
 import fuzz_entries  # noqa: F401  registers the entries
+from fuzz_every import run_every
 from fuzz_harness import LOG, REGISTRY, cases_for, run_entry
 
 
@@ -19,11 +21,16 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=20_000, help="number of cases in all")
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same cases")
     parser.add_argument("--only", default="", help="entries whose names contain this text")
+    parser.add_argument(
+        "--every", action="store_true", help="every argument with every bad value instead"
+    )
     wanted = parser.parse_args()
     LOG.keep_going = True
     begun = time.monotonic()
+    if wanted.every:
+        run_every(wanted.only, wanted.seed)
     for name, cases in cases_for(wanted.cases).items():
-        if wanted.only not in name:
+        if wanted.every or wanted.only not in name:
             continue
         start = time.monotonic()
         run_entry(REGISTRY[name], cases, wanted.seed)

@@ -31,7 +31,7 @@ def _generator() -> Any:
 
 
 # Functions, because some of the values can be used up or changed.
-_BAD: list[Any] = [
+BAD: list[Any] = [
     lambda: None,
     lambda: True,
     lambda: False,
@@ -116,7 +116,7 @@ _BAD: list[Any] = [
     lambda: NotImplemented,
 ]
 
-bad_values = st.sampled_from(_BAD).map(lambda make: make())
+bad_values = st.sampled_from(BAD).map(lambda make: make())
 
 HOSTILE_NAMES: list[Any] = [
     "",

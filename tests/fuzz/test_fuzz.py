@@ -9,10 +9,11 @@ import importlib.util
 import fuzz_entries  # noqa: F401  registers the entries
 import pytest
 from fuzz_arguments import good_value, parameters_of
+from fuzz_every import run_every
 from fuzz_functions import PLAIN
 from fuzz_harness import LOG, REGISTRY, Finding, attempt, cases_for, expect, run_entry, time_limit
 from fuzz_programs import FILES, OPTIONS
-from fuzz_values import HUGE_TEXT
+from fuzz_values import BAD, HUGE_TEXT
 from requirement import require
 
 import dtstat as dt
@@ -88,6 +89,17 @@ def test_every_public_name_is_fuzzed(name):
 def test_every_argument_has_good_values(name):
     for parameter in parameters_of(getattr(dt, name)):
         assert good_value(name, parameter) is not None, parameter
+
+
+def test_every_bad_value_is_given_to_every_argument():
+    LOG.keep_going, before = True, dict(LOG.findings)
+    try:
+        run_every("ucc_probability", 1)
+    finally:
+        LOG.keep_going = False
+    assert LOG.findings == before
+    calls = [name for name in LOG.cases if name.startswith("ucc_probability(")]
+    assert len(calls) == len(parameters_of(dt.ucc_probability)) * len(BAD)
 
 
 def commands(group, prefix=""):
