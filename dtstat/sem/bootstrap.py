@@ -156,7 +156,7 @@ class Bootstrap(Saved, Printed):
                 f"Bollen-Stine test: p = {self.pvalue:.3f}, the share of {len(self.test_chisq)} "
                 "resamples in which the model holds with a larger chi-square."
             )
-        title = f"Bootstrap standard errors and {level:.0%} {interval} intervals"
+        title = f"Bootstrap standard errors and {float(level):.0%} {interval} intervals"
         return Summary(tuple(head), (Table.from_frame(shown, title),))
 
     def __repr__(self) -> str:

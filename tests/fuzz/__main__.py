@@ -1,8 +1,9 @@
 """The long run: ``python tests/fuzz --cases 20000 --seed 1``.
 
 The same seed gives the same cases. ``--only`` runs the entries whose names contain a text, so that
-the run can be done in pieces. With ``--every`` no cases are drawn: each argument of each function gets each
-bad value once (:mod:`fuzz_every`). Every kind of finding is printed once, and the run goes on.
+the run can be done in pieces. With ``--every`` no cases are drawn: each argument of each function
+gets each bad value once (:mod:`fuzz_every`). Every kind of finding is printed once, and the run
+goes on.
 """
 
 from __future__ import annotations
