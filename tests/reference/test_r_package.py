@@ -60,12 +60,12 @@ def test_ctrl_c_comes_back_to_r(require_r, library, tmp_path):
     r <- dt_stability(x, n_boot = 2, seed = 1)  # what is compiled once is compiled
     cat("ready\\n"); flush(stdout())
     r <- suppressWarnings(
-      dt_stability(x, n_boot = 1e6, seed = 1, progress = FALSE, checkpoint = FILE)
+      dt_stability(x, n_boot = 1e5, seed = 1, progress = FALSE, checkpoint = FILE)
     )
     cat("kept", r$glance$n_done > 0, "\\n"); flush(stdout())
     r <- tryCatch({
         cat("planning\\n"); flush(stdout())
-        dt_plan(n_factors = 6, n_draws = 1e6, seed = 1, progress = FALSE)
+        dt_plan(n_factors = 6, n_draws = 1e5, seed = 1, progress = FALSE)
       },
       interrupt = function(e) "stopped"
     )
