@@ -152,11 +152,14 @@ def _interval(
 def answer_limits(margins: Marginals, X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(n, p) limits of the normal variable behind each answer.
 
-    An answer that nobody gave counts as the next smaller one, or the smallest.
+    An answer that nobody gave, or that is not among those kept, counts as either of the two next to
+    it.
     """
     low, high = np.full(X.shape, -UNBOUNDED), np.full(X.shape, UNBOUNDED)
     for i, (answers, inner) in enumerate(zip(margins.answers, margins.thresholds, strict=True)):
         edges = np.concatenate([[-UNBOUNDED], inner, [UNBOUNDED]])
-        code = np.clip(np.searchsorted(answers, X[:, i], side="right") - 1, 0, len(answers) - 1)
-        low[:, i], high[:, i] = edges[code], edges[code + 1]
+        first = np.searchsorted(answers, X[:, i], side="right") - 1
+        last = np.searchsorted(answers, X[:, i], side="left")
+        low[:, i] = edges[first.clip(0)]
+        high[:, i] = edges[last.clip(None, len(answers) - 1) + 1]
     return low, high

@@ -284,7 +284,9 @@ def _spread(scores: FloatArray) -> IntArray:
         return np.arange(len(scores))
     wanted = np.linspace(scores[0], scores[-1], _MOST_KNOTS)
     last = len(scores) - 1
-    # The next ones outwards, so that an item turned round keeps the same answers.
-    above = np.searchsorted(scores, wanted[wanted > -_NO_SCORE]).clip(0, last)
-    below = last - np.searchsorted(-scores[::-1], -wanted[wanted < _NO_SCORE]).clip(0, last)
+    # The next ones outwards, so that an item turned round keeps the same answers; what is equal but
+    # for rounding is equal, or rounding would tell which answer is next.
+    above = np.searchsorted(scores, wanted[wanted > -_NO_SCORE] - _NO_SCORE).clip(0, last)
+    below = -wanted[wanted < _NO_SCORE] - _NO_SCORE
+    below = last - np.searchsorted(-scores[::-1], below).clip(0, last)
     return np.union1d(below, above)

@@ -122,7 +122,11 @@ def test_prints_all_tables(children):
 
 @pytest.mark.parametrize(
     ("keys", "message"),
-    [({"a": ["x1", "y"]}, "'y' is not there"), (7, "`keys` must be"), ({}, "has no scale")],
+    [
+        ({"a": ["x1", "y"]}, "'y' is not there"),
+        (7, "`keys` must be"),
+        ({}, "must name a factor with its items"),
+    ],
 )
 def test_refused_in_words(children, keys, message):
     with pytest.raises(dt.InputError, match=message):

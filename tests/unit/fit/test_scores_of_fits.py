@@ -9,8 +9,9 @@ import statsmodels.formula.api as smf
 from scipy.stats import norm
 
 import dtstat as dt
+from dtstat.dependence.ordinal_scores import UNBOUNDED
 from dtstat.factors.copula import FactorEstimate
-from dtstat.factors.expected import expected_factors
+from dtstat.factors.expected import answer_limits, expected_factors
 from dtstat.factors.scores import learn_marginals
 
 KEYS = {"F1": ["a1", "a2", "a3", "-a4"], "F2": ["b1", "b2", "b3", "b4"]}
@@ -187,3 +188,32 @@ def test_refused_in_words():
         fit.factor_scores(data, "Bartlet")
     with pytest.raises(dt.InputError, match="`draws` must be"):
         fit.plausible_values(data, 0)
+
+
+@pytest.mark.parametrize("n", [258, 263, 275, 300])
+def test_margins_of_items_turned_round_keep_the_same_answers(n):
+    """Of more than 257 answers some are left out; not others because an item is turned round."""
+    X = np.random.default_rng(n).normal(size=(n, 60))
+    a, b = learn_marginals(X), learn_marginals(-X)
+    for i in range(60):
+        np.testing.assert_array_equal(a.answers[i], -b.answers[i][::-1])
+        np.testing.assert_allclose(a.scores[i], -b.scores[i][::-1], atol=1e-12)
+
+
+def test_eap_scores_of_continuous_items_among_ratings_do_not_depend_on_their_direction():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(400, 8)) * 0.7 + rng.normal(size=(400, 1))
+    X[:, ::2] = np.clip(np.round(X[:, ::2] + 3), 1, 5)
+    signs = np.array([1, -1, -1, 1, -1, 1, 1, -1])
+    a, b = dt.fit(X, n_factors=1), dt.fit(X * signs, n_factors=1)
+    one, other = (fit.factor_scores(Y, "eap").to_numpy() for fit, Y in ((a, X), (b, X * signs)))
+    same = np.sign(a.loadings.to_numpy().sum() * (b.loadings.to_numpy().ravel() @ signs))
+    np.testing.assert_allclose(one, same * other, atol=1e-8)
+
+
+def test_an_answer_nobody_gave_is_one_of_the_two_next_to_it():
+    margins = learn_marginals(np.repeat([1.0, 2.0, 4.0], 10)[:, None])
+    low, high = answer_limits(margins, np.array([[0.0], [1], [2], [3], [4], [9]]))
+    t = margins.thresholds[0]
+    np.testing.assert_array_equal(low.ravel(), [-UNBOUNDED, -UNBOUNDED, t[0], t[0], t[1], t[1]])
+    np.testing.assert_array_equal(high.ravel(), [t[0], t[0], t[1], *[UNBOUNDED] * 3])
