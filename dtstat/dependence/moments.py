@@ -115,17 +115,19 @@ def given_correlations(matrix: DependenceMatrix, n_obs: int | None) -> Moments:
             f"of maximum likelihood hold for Pearson correlations alone. {_advice(matrix.measure)}",
             "data",
         )
-    if n_obs is not None and matrix.n_obs is not None and n_obs != matrix.n_obs:
+    about = "It is the number of rows behind it."
+    given = None if n_obs is None else checks.integer("n_obs", n_obs, _FEWEST_ROWS, about)
+    if given is not None and matrix.n_obs is not None and given != matrix.n_obs:
         advice = f"The matrix says that it rests on {matrix.n_obs} rows."
-        raise checks.refusal("n_obs", "left out with this matrix", n_obs, advice)
-    known = n_obs if matrix.n_obs is None else matrix.n_obs
+        raise checks.refusal("n_obs", "left out with this matrix", given, advice)
+    known = given if matrix.n_obs is None else matrix.n_obs
     if known is None:
         raise InputError(
             "`data` must say how many rows the matrix rests on. "
             "Give n_obs, here or to DependenceMatrix.from_matrix.",
             "data",
         )
-    rows = checks.integer("n_obs", known, _FEWEST_ROWS, "It is the number of rows behind it.")
+    rows = checks.integer("n_obs", known, _FEWEST_ROWS, about)
     return Moments(matrix.values, matrix.names, rows, "correlations")
 
 

@@ -84,13 +84,15 @@ class RArray:
         """Return a matrix with names of its columns as a frame, others as arrays."""
         try:
             shaped = values.reshape(dim, order="F")
+            if self.dimnames is None or shaped.ndim != 2:
+                return shaped
+            rows, columns = self.dimnames
+            return shaped if columns is None else pd.DataFrame(shaped, index=rows, columns=columns)
         except ValueError:
             raise InputError(
-                f"{len(values)} values cannot have the dimensions {dim}: damaged on the way from R."
+                f"{len(values)} values cannot have the dimensions {dim} and their names: damaged "
+                "on the way from R."
             ) from None
-        if self.dimnames is None or shaped.ndim != 2 or self.dimnames[1] is None:
-            return shaped
-        return pd.DataFrame(shaped, index=self.dimnames[0], columns=self.dimnames[1])
 
     def _missing_as_nan(self) -> NDArray[Any]:
         if self.kind in ("numeric", "character"):

@@ -15,7 +15,7 @@ from dtstat.core import checks
 from dtstat.core.about import __version__
 from dtstat.core.checkpoints import Ledger, Record
 from dtstat.core.checks import check_children
-from dtstat.core.errors import InputError
+from dtstat.core.errors import InputError, shown
 from dtstat.core.parallel import Jobs, Progress, check_jobs
 from dtstat.core.tables import Printed, Summary, Table
 from dtstat.studies.paper import (
@@ -146,7 +146,7 @@ def _check_call(
     if preset is not None and clash:
         raise InputError(
             f"`{clash[0]}` cannot be combined with `preset`, which sets it; got "
-            f"{given[clash[0]]!r} and '{preset}'. Leave out one of them.",
+            f"{shown(given[clash[0]])} and {shown(preset)}. Leave out one of them.",
             clash[0],
         )
     chosen = {k: _DEFAULTS[k] if value is None else value for k, value in given.items()}
@@ -155,10 +155,16 @@ def _check_call(
         seed=check_seed(seed),
         thresholds=checks.repeats("thresholds", chosen["thresholds"], 2, "The paper uses 50."),
         min_children=check_children(chosen["min_children"]),
-        estimator=None if preset else str(chosen["estimator"]),
-        criterion=None if preset else str(chosen["criterion"]),
+        estimator=None if preset else _name("estimator", chosen["estimator"]),
+        criterion=None if preset else _name("criterion", chosen["criterion"]),
         preset=preset,
     )
+
+
+def _name(argument: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise checks.refusal(argument, "a name", value, "fit() has the same names.")
+    return value
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 import dtstat as dt
+from dtstat import studies
 from dtstat.core import checks
 from dtstat.core.errors import nearest, shorten_middle, shown
+from dtstat.interop.wire import RArray
 
 X = np.random.default_rng(1).standard_normal((60, 6)) + np.repeat(
     np.random.default_rng(2).standard_normal((60, 2)), 3, axis=1
@@ -349,3 +351,26 @@ def test_path_coefficients_beyond_one(coefficient):
 def test_sizes_that_are_no_list():
     with pytest.raises(dt.InputError, match="`sizes` must be a list of shares"):
         dt.stability(dt.load_dataset("holzinger_swineford_9"), n_boot=2, sizes=np.array(0.5))
+
+
+def test_what_cannot_be_printed_is_refused_all_the_same():
+    for given in ({"estimator": Unprintable()}, {"criterion": Unprintable()}):
+        with pytest.raises(dt.InputError, match="must be a name"):
+            studies.table1(1, n=60, designs="chain", seed=1, **given)
+        with pytest.raises(dt.InputError, match="cannot be combined with `preset`"):
+            studies.table1(1, n=60, designs="chain", seed=1, preset="paper", **given)
+
+
+@pytest.mark.parametrize("rows", [np.zeros((2, 2)), pd.NA, "80", 80.5])
+def test_rows_of_a_matrix_that_are_no_number(rows):
+    matrix = dt.dependence(dt.load_dataset("holzinger_swineford_9"), "pearson")
+    with pytest.raises(dt.InputError, match="`n_obs` must be a whole number"):
+        dt.cfa(matrix, "f =~ x1 + x2 + x3 + x4", n_obs=rows)
+
+
+def test_a_matrix_of_r_with_the_names_of_one_side():
+    damaged = RArray("numeric", np.arange(4.0), (2, 2), (["a", "b"],))
+    short = RArray("numeric", np.arange(4.0), (2, 2), (["a", "b"], ["c"]))
+    for one in (damaged, short):
+        with pytest.raises(dt.InputError, match="damaged on the way from R"):
+            one.plain()
