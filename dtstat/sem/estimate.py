@@ -51,7 +51,9 @@ def _moments_are_of_items(estimate: SEMEstimate) -> bool:
     rules={
         "groups have blocks": lambda one: len(one.blocks) == one.model.n_groups,
         "parameters have values": lambda one: one.model.n_free == len(one.theta),
-        "values can be computed with": lambda one: bool((np.abs(one.theta) < _LARGEST).all()),
+        "values can be computed with": lambda one: bool(
+            (np.abs(one.theta).astype(np.float64) < _LARGEST).all()  # of an edited file, any kind
+        ),
         "moments are of the items": _moments_are_of_items,
     },
 )

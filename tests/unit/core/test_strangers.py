@@ -1,11 +1,13 @@
 """Files, names and numbers from strangers: what is in them gets nowhere as code or half a file."""
 
 import ast
+import contextlib
 import errno
 import io
 import json
 import os
 import re
+import warnings
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -150,6 +152,16 @@ class TestSavedResults:
         content = to_bytes(replace(model, estimate=replace(model.estimate, theta=theta)))
         with pytest.raises(dt.InputError, match="values can be computed with"):
             from_bytes(content, "a.dtstat")
+
+    @pytest.mark.parametrize("kind", [np.float16, np.float32])
+    def test_values_of_a_model_in_another_kind_of_number(self, kind):
+        """Numbers that can be computed with are compared without an overflow."""
+        model = dt.cfa(NINE, MODEL)
+        short = replace(model.estimate, theta=model.estimate.theta.astype(kind))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            with contextlib.suppress(dt.DTError):
+                from_bytes(to_bytes(replace(model, estimate=short)), "a.dtstat")
 
     def test_factor_correlations_are_symmetric(self, fit):
         Phi = fit.estimate.factor_correlations.copy()
