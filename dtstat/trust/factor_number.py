@@ -195,8 +195,7 @@ def _tails(chosen: _Half, tested: _Half, progress: Progress) -> Iterator[float]:
 def _parts(groups: Groups) -> tuple[csc_array, csc_array]:
     """(p, k) signed weights of the first and second parts: items by turns, the strongest first."""
     p, k = len(groups.labels), len(groups.size)
-    own_strength = groups.strength[np.arange(p), groups.labels]
-    order = np.lexsort((-own_strength, groups.labels))
+    order = np.lexsort((-groups.own_strength(), groups.labels))
     members = np.split(order, np.cumsum(groups.size)[:-1])
     parts = []
     for turn in (0, 1):
